@@ -129,6 +129,7 @@ class Server:
             "audit": str(folder / "audit.log"),
             "receipts": str(folder / "receipts.key"),
             "timing": {"on": False},
+            "metrics": ["graph", "127.0.0.1"],
             **settings,
         }
         if tls:
@@ -157,13 +158,13 @@ class Server:
         _, said = self.process.communicate(timeout=180)
         return self.process.returncode, said
 
-    def connected(self):
-        """A socket of a new connection."""
+    def connected(self, source="127.0.0.1"):
+        """A socket of a new connection, from an address."""
         if self.address.startswith("unix:"):
             made = socket.socket(socket.AF_UNIX)
             made.connect(self.address.removeprefix("unix:"))
         else:
-            made = socket.create_connection(("127.0.0.1", int(self.address.rsplit(":", 1)[1])))
+            made = socket.create_connection(("127.0.0.1", int(self.address.rsplit(":", 1)[1])), None, (source, 0))
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.settimeout(120)
         if self.tls:
@@ -171,7 +172,7 @@ class Server:
             made = context.wrap_socket(made, server_hostname="127.0.0.1")
         return made
 
-    def ask(self, method, path, body=None, who="mara", headers=None):
+    def ask(self, method, path, body=None, who="mara", headers=None, source="127.0.0.1"):
         """(status, headers, body) of a reply; a body that is not bytes is sent as JSON."""
         given = {} if who is None else {"Authorization": f"Bearer {self.tokens.get(who, who)}"}
         if body is not None and not isinstance(body, bytes):
@@ -179,7 +180,7 @@ class Server:
         if body is not None:
             given["Content-Type"] = "application/json"
         connection = http.client.HTTPConnection("localhost")
-        connection.sock = self.connected()
+        connection.sock = self.connected(source)
         with contextlib.closing(connection):
             connection.request(method, path, body, given | (headers or {}))
             reply = connection.getresponse()

@@ -399,15 +399,15 @@ def test_the_description_of_the_service(server):
 
 def test_too_many(tmp_path, keeper):
     """What is under way, connections; and SIGTERM lets a call end that has begun."""
-    limits = {"under_way_each": 2, "connections": 6}
+    limits = {"under_way_each": 2, "connections": 6, "reserved": 0}
     with Server(tmp_path, keeper, limits=limits) as server:
         slow = {**COUNT, "seconds": 2}
         for number in range(2):
             assert server.ask("POST", ASK, {"id": f"s{number}", "wait": 0, "request": slow})[0] == 202
         status, headers, _ = server.ask("POST", ASK, {"id": "s2", "wait": 0, "request": COUNT})
         assert (status, headers["retry-after"]) == (503, "2")
-        held = [server.connected() for _ in range(6)]
-        assert server.raw(b"").startswith(b"HTTP/1.1 503 ")
+        held = [server.connected() for _ in range(7)]
+        assert held[0].recv(1000).startswith(b"HTTP/1.1 503 ")
         for made in held:
             made.close()
         within(60, lambda: not server.raw(b"no\r\n\r\n").startswith(b"HTTP/1.1 503 "))

@@ -6,6 +6,7 @@ It is one TOML file, read into frozen values; every wrong entry is named with it
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from adyton.errors import BadInput
 from adyton.exact import budget, exact
 from adyton.kernel.ledger import Limits
 from adyton.messages import listing, shorten, suggestion
+from adyton.service.peers import is_peer, user_name
 
 OWNER = "owner"
 """The curator of a service that was started for one table."""
@@ -104,6 +106,25 @@ class Http:
     """How many requests each analyst may make in a minute."""
     under_way: int = 64
     """How many requests may be under way at once."""
+    under_way_each: int = 16
+    """How many of them may be an analyst's."""
+    connections: int = 512
+    """How many connections may be open at once."""
+    connections_each: int = 64
+    """How many of them may be a peer's: of an address, or of a user at a Unix socket."""
+    reserved: int = 128
+    """How many of them are for those that have shown a valid token."""
+    head_time: float = 10.0
+    body_time: float = 30.0
+    """The seconds within which the head and the body of a request must arrive."""
+    proxies: tuple[str, ...] = ()
+    """The peers that connect for others, and whose ``X-Forwarded-For`` is believed."""
+    metrics: tuple[str, ...] = ()
+    """Who may read ``/metrics``: names of tokens of that role, addresses, or users of this machine."""
+    audit_size: int = 64 << 20
+    """The bytes of the audit log at which a new file is begun."""
+    audit_files: int = 15
+    """How many earlier files of it are kept."""
     pages: bool = True
     """Whether browsers get pages."""
 
@@ -307,10 +328,39 @@ def _http(given: _Table, path: Callable[[Any], str]) -> Http:
         body=given.take("body", size, default.body),
         requests_per_minute=given.take("requests_per_minute", _whole, default.requests_per_minute),
         under_way=given.take("under_way", _whole, default.under_way),
+        under_way_each=given.take("under_way_each", _whole, default.under_way_each),
+        connections=given.take("connections", _whole, default.connections),
+        connections_each=given.take("connections_each", _whole, default.connections_each),
+        reserved=given.take("reserved", _whole, default.reserved),
+        head_time=given.take("head_time", duration, default.head_time),
+        body_time=given.take("body_time", duration, default.body_time),
+        proxies=tuple(given.take("proxies", lambda names: [_peer(name) for name in _listed(names)], ())),
+        metrics=tuple(given.take("metrics", lambda names: [_reader(name) for name in _listed(names)], ())),
+        audit_size=given.take("audit_size", size, default.audit_size),
+        audit_files=given.take("audit_files", _whole, default.audit_files),
         pages=given.take("pages", _flag, default.pages),
     )
     given.end()
+    if http.reserved >= http.connections:
+        raise BadInput(f"http.reserved must be less than http.connections, {http.connections}. Give fewer.")
     return http
+
+
+def _peer(text: str) -> str:
+    """A peer: an address, a network, or ``user:NAME``, as its number."""
+    if text.startswith("user:"):
+        try:
+            return user_name(pwd.getpwnam(text.removeprefix("user:")).pw_uid)
+        except KeyError:
+            raise BadInput(f"there is no user {shorten(text.removeprefix('user:'))} on this machine.") from None
+    if not is_peer(text):
+        raise BadInput(f'it must be an address, "10.0.0.0/8" or "user:NAME", given {shorten(text)}.')
+    return text
+
+
+def _reader(text: str) -> str:
+    """A peer, or the name in a token."""
+    return _name(text, "a reader of metrics") if is_name(text) and not is_peer(text) else _peer(text)
 
 
 def _timing(given: _Table) -> Timing:

@@ -12,18 +12,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Any, TypeAlias
 
 from starlette.routing import BaseRoute, Match
 
 from adyton.errors import AdytonError
 from adyton.service import channel
-from adyton.service.access import Doorkeeper, Person
+from adyton.service.access import Doorkeeper, Person, Unauthorized
 from adyton.service.channel import Forbidden
 from adyton.service.limits import CallCount, Rate, TooLarge, TooMany, TooSlow, check_json
 from adyton.service.observing import AuditLog, Metrics
 from adyton.service.passing import HERE, Pages
+from adyton.service.peers import Peers, is_loopback, place_of
 from adyton.service.timing import Clock, Durations, leaves_at
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -55,6 +55,9 @@ STATUSES = {
 """The status of each kind of error; of any other, 500."""
 
 _AGAIN_AFTER = 2
+_PAUSE = 1
+_REFUSED_SECONDS = 5
+"""How long a body is waited for that nobody will read."""
 _DISCARDED = 8
 """How many times the largest body is read and thrown away, so that the client reads the reply."""
 _PIECE = 2**18
@@ -80,6 +83,11 @@ class Passage:
     leave: int | None = None
     """When the reply leaves; None for the duration of the shortest class."""
     person: Person | None = None
+    connection: Any = None
+    """The connection that it came through, if it came through one."""
+    at: str | None = None
+    peer: str | None = None
+    """Who is connected, and who is behind that, if it is a proxy."""
     dataset: str | None = None
     route: str = "unknown"
     request: str | None = None
@@ -141,6 +149,15 @@ class Gate:
     datasets: frozenset[str]
     most_body: int
     body_seconds: float
+    proxies: Peers
+    """Whose word is taken for who is calling."""
+    metrics_for: frozenset[str]
+    metrics_at: Peers
+    """Who may read the metrics: names of tokens, and peers."""
+    peers: CallCount
+    """Calls under way of each peer, without a valid token."""
+    refusals: Rate
+    """Of each peer: calls without a valid token that are answered at once."""
     pages: Pages | None = None
     """Where calls go that are for pages."""
 
@@ -150,6 +167,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
         passage = Passage(self.clock.now())
+        self._connect(scope, passage)
         self._place(scope, passage)
         with ExitStack() as held:
             held.enter_context(self.metrics.under_way.track_inprogress())
@@ -161,6 +179,15 @@ class Gate:
                 await self.clock.until(leave)
             self._record(scope, passage, reply)
             await self._send(scope, reply, send)
+
+    def _connect(self, scope: Scope, passage: Passage) -> None:
+        """Find out who is at the other end."""
+        connection = passage.connection = scope.get("state", {}).pop("connection", None)
+        client = scope.get("client")
+        if connection is None or not connection.inside:
+            passage.at = connection.peer if connection else client[0] if client else None
+            passage.peer = self.proxies.behind(passage.at, scope["headers"])
+        scope.setdefault("state", {})["peer"] = place_of(passage.peer)
 
     def _place(self, scope: Scope, passage: Passage) -> None:
         """Find the route of a call, and the data set that it names, if there is one."""
@@ -180,7 +207,7 @@ class Gate:
                 await self._admit(scope, passage, held)
             except AdytonError as error:
                 self.metrics.refused.labels(type(error).__name__).inc()
-                refused = error
+                refused, closing = error, await self._slowed(error, passage)
             try:
                 body = await self._read(scope, receive, keep=refused is None)
             except AdytonError:
@@ -190,9 +217,14 @@ class Gate:
                 passage.arrival = self.clock.now()
             if refused is not None:
                 raise refused
+            if passage.connection is not None:
+                passage.connection.answering = True
             if self.pages is not None and self.pages.takes(scope["path"]):
                 passage.route = "pages"
-                return Reply(*await self.pages.reply(scope, body))
+                page = Reply(*await self.pages.reply(scope, body))
+                if passage.connection is not None and scope["state"].get("known"):
+                    passage.connection.trusted = True
+                return page
             if body:
                 check_json(body)
             reply = Reply()
@@ -208,14 +240,33 @@ class Gate:
             reply.headers.append((b"connection", b"close"))
         return reply
 
+    async def _slowed(self, error: AdytonError, passage: Passage) -> bool:
+        """Whether a peer has tried too many tokens: it waits then, and its connection ends."""
+        if isinstance(error, Unauthorized):
+            try:
+                self.refusals.take(place_of(passage.peer))
+            except TooMany:
+                await asyncio.sleep(_PAUSE)
+                return True
+        return False
+
     async def _admit(self, scope: Scope, passage: Passage, held: ExitStack) -> None:
         """Say who is calling, where somebody must be; refuse who calls too often."""
+        try:
+            await self._recognize(scope, passage, held)
+        finally:
+            if passage.connection is not None and passage.person is not None:
+                passage.connection.trusted = True
+            elif passage.connection is None or not passage.connection.inside:
+                held.enter_context(self.peers.one_more(place_of(passage.peer)))
+
+    async def _recognize(self, scope: Scope, passage: Passage, held: ExitStack) -> None:
         headers = dict(scope["headers"])
         token = headers.get(b"authorization", b"").decode("latin-1")
-        if scope["path"] == "/metrics" and (token or not _is_near(scope, headers)):
+        if scope["path"] == "/metrics" and (token or not self._may_measure(scope, passage, headers)):
             passage.person = await self.doorkeeper.person(token)
-            if passage.person.role != "metrics":
-                raise Forbidden("Metrics need a token of the role metrics.")
+            if passage.person.role != "metrics" or passage.person.name not in self.metrics_for:
+                raise Forbidden("Metrics are for those whom the configuration names, with a token of the role metrics.")
         elif scope["path"].startswith("/v1"):
             person = await self.doorkeeper.person(token)
             passage.person = person
@@ -228,9 +279,10 @@ class Gate:
         too_large = TooLarge(f"The body has more than {self.most_body} bytes, which is the most.")
         if int(length) > _DISCARDED * self.most_body:
             raise too_large
+        seconds = self.body_seconds if keep else min(self.body_seconds, _REFUSED_SECONDS)
         parts, size = [], 0
         try:
-            async with asyncio.timeout(self.body_seconds):
+            async with asyncio.timeout(seconds):
                 while size <= _DISCARDED * self.most_body:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -242,20 +294,31 @@ class Gate:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            raise TooSlow(f"The body did not arrive within {self.body_seconds:g} seconds.") from None
+            raise TooSlow(f"The body did not arrive within {seconds:g} seconds.") from None
         if size > self.most_body:
             raise too_large
         return b"".join(parts)
 
+    def _may_measure(self, scope: Scope, passage: Passage, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether the metrics are for a peer without a token. What an unknown proxy passes on is from anybody; and
+        under a foreign name, a page of others may be asking this machine."""
+        passed_on = any(name in headers for name in (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"))
+        if (passed_on and not self.proxies.has(passage.at)) or not self.metrics_at.has(passage.peer):
+            return False
+        host = headers.get(b"host", b"localhost").decode("latin-1")
+        return scope.get("client") is None or not is_loopback(passage.peer) or HERE.fullmatch(host) is not None
+
     def _record(self, scope: Scope, passage: Passage, reply: Reply) -> None:
-        person, peer = passage.person, scope.get("client")
+        person = passage.person
+        if passage.connection is not None:
+            passage.connection.answering = False
         self.metrics.replies.labels(passage.route, passage.dataset or "", str(reply.status)).inc()
         if person is None and (reply.status == HTTPStatus.OK or passage.route == "pages"):
             return  # health, the description of the service, or a page: what it asks of the service is written down
         self.audit.write(
             who=person.name if person else None,
             role=person.role if person else None,
-            peer=peer[0] if peer else None,
+            peer=passage.peer,
             method=scope["method"] if scope["method"] in _METHODS else "other",
             route=passage.route,
             dataset=passage.dataset,
@@ -281,15 +344,6 @@ class Gate:
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
-
-
-def _is_near(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a call comes from this machine, by loopback or a Unix socket, and no proxy says that it passed it on."""
-    if any(name in headers for name in (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")):
-        return False
-    client = scope.get("client")
-    host = headers.get(b"host", b"localhost").decode("latin-1")
-    return client is None or (ip_address(client[0]).is_loopback and HERE.fullmatch(host) is not None)
 
 
 def _replayed(body: bytes) -> Receive:

@@ -13,8 +13,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,9 +26,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.service.observing import AuditLog, Metrics
+from adyton.service.peers import Peers, peer_of, place_of
 
 _MOST_HEAD = 2**15
 _LONGEST_LINE = 2**24
+_FULL_SECONDS = 1
+"""How long a connection that is one too many stays before it ends."""
 _STALL_SECONDS, _STALL_BYTES = 10, 2**14
 """A client must read so many bytes in so many seconds."""
 
@@ -45,7 +49,12 @@ class Listener:
     """What must end before the process does."""
     certificate: str | None = None
     certificate_key: str | None = None
-    connections: int = 256
+    connections: int = 512
+    connections_each: int = 64
+    reserved: int = 128
+    """How many connections are for those that have shown a valid token."""
+    proxies: Peers = field(default_factory=Peers)
+    """Peers who connect for others."""
     head_seconds: float = 10
     idle_seconds: int = 15
     shutdown_seconds: int = 30
@@ -55,6 +64,41 @@ class Listener:
     """A Unix socket at which processes of the service ask, without TLS."""
     change: Callable[[str], None] | None = None
     """What is done with each further line of standard input."""
+
+    def __post_init__(self) -> None:
+        self.open: dict[_Protocol, None] = {}
+        """The connections from outside, the oldest first."""
+        self.ending = 0
+        """How many others are being ended, because they were too many."""
+        self.each = Counter[str]()
+        """How many there are of each peer."""
+
+    def admit(self, new: _Protocol) -> bool:
+        """Whether there is a place for a new connection. Who waits without a valid token gives way: the oldest of the
+        same peer, or of the one that has the most. So nobody keeps others out by connections that only begin, or by
+        slow bodies."""
+        if self.each[new.place] > self.connections_each and not self.proxies.has(new.peer):
+            return self._make_room(new, [own for own in self.open if own.place == new.place])
+        unknown = [own for own in self.open if not own.trusted]
+        if len(unknown) > max(1, self.connections - self.reserved):
+            return self._make_room(new, unknown)
+        return len(self.open) <= self.connections
+
+    def _make_room(self, new: _Protocol, some: Iterable[_Protocol]) -> bool:
+        waiting = [own for own in some if own is not new and not own.trusted and not own.answering]
+        if not waiting:
+            return False
+        oldest = max(waiting, key=lambda own: self.each[own.place])  # the first of several
+        self.forget(oldest)
+        oldest.give_way()
+        return True
+
+    def forget(self, connection: _Protocol) -> None:
+        """A connection that has ended."""
+        if connection in self.open:
+            del self.open[connection]
+            self.each[connection.place] -= 1
+            self.each += Counter()
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then end what is under way."""
@@ -125,10 +169,10 @@ class _Server(uvicorn.Server):
             self._ready(listening)
 
     def _connected(self) -> asyncio.Protocol:
+        """A connection of another process of the service, to which no limits apply."""
         make: Any = self.config.http_protocol_class
-        protocol: asyncio.Protocol = make(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
+        protocol: _Protocol = make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        protocol.inside = True
         return protocol
 
     async def on_tick(self, counter: int) -> bool:
@@ -187,22 +231,62 @@ class _Protocol(H11Protocol):
     """A connection."""
 
     listener: ClassVar[Listener]
+    inside = False
+    trusted = False
+    """Whether a call with a valid token came through it."""
+    answering = False
+    """Whether a call has arrived as a whole, and its reply has not left."""
+    ending = False
+    """Whether it is one too many."""
+    peer: str | None = None
+    place = ""
     _head: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.listener.connections:
-            self.listener.metrics.refused.labels("Connections").inc()
-            self._say(503, "Busy", "Too many connections are open. Try again later.", b"retry-after: 2\r\n")
-        else:
+        self.app_state = {**self.app_state, "connection": self}
+        if self.inside:
             self._watch()
+            return
+        self.peer = peer_of(transport.get_extra_info("socket"))
+        self.place = place_of(self.peer)
+        self.listener.open[self] = None
+        self.listener.each[self.place] += 1
+        if self.listener.admit(self):
+            self._watch()
+        else:
+            self.listener.forget(self)
+            self.give_way()
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._head, self._stalled):
             if timer is not None:
                 timer.cancel()
+        self.listener.forget(self)
+        self.listener.ending -= self.ending
         super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        """End, because there are too many; not at once, so that whoever has many does not open others at once."""
+        listener = self.listener
+        listener.metrics.refused.labels("Connections").inc()
+        if self._head is not None:
+            self._head.cancel()
+        if listener.ending >= listener.connections:
+            self.transport.abort()
+        else:
+            listener.ending += 1
+            self.ending = True
+            self.transport.pause_reading()
+            self._head = self.loop.call_later(_FULL_SECONDS, self._end)
+
+    def _end(self) -> None:
+        self._head = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            self._say(503, "Busy", "Too many connections are open. Try again later.", b"retry-after: 2\r\n")
 
     def data_received(self, data: bytes) -> None:
         if not self.transport.is_closing():
@@ -247,8 +331,7 @@ class _Protocol(H11Protocol):
         head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n"
         self.transport.write(head % (status, reason, len(body)) + headers + b"\r\n" + body)
         self.transport.close()
-        peer = self.client[0] if self.client else None
-        self.listener.audit.write(peer=peer, route="unknown", status=status, kind=kind)
+        self.listener.audit.write(peer=self.peer, route="unknown", status=status, kind=kind)
 
     def pause_writing(self) -> None:
         super().pause_writing()

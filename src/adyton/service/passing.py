@@ -18,7 +18,8 @@ _OWN = ("/v1", "/health", "/metrics", "/openapi.json")
 HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])?(:[0-9]+)?")
 """The names by which this machine calls itself; under any other, a page of others may be asking."""
 _SECONDS = 120
-_MOST = 128
+_MOST, _MOST_EACH = 128, 64
+"""How many pages are made at once, of all and for each peer."""
 _HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site", b"host": "host"}
 """The headers that a page may depend on."""
 
@@ -41,7 +42,7 @@ class Pages:
     """Passes calls of browsers on."""
 
     def __init__(self, socket: str) -> None:
-        self._socket, self._calls = socket, CallCount(_MOST, _MOST)
+        self._socket, self._calls = socket, CallCount(_MOST, _MOST_EACH)
 
     @staticmethod
     def problem(status: int, message: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
@@ -55,6 +56,8 @@ class Pages:
 
     async def reply(self, scope: Mapping[str, Any], body: bytes) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         """The status, headers and body of a page."""
+        state = scope.get("state", {})
+        peer = str(state.get("peer", ""))
         own = {_HEADERS[name]: value.decode("latin-1") for name, value in scope["headers"] if name in _HEADERS}
         message = {
             "method": scope["method"],
@@ -62,14 +65,16 @@ class Pages:
             "query": scope["query_string"].decode("latin-1"),
             "secure": scope.get("scheme") == "https",
             "body": base64.b64encode(body).decode("ascii"),
+            "peer": peer,
             **own,
         }
         try:
-            with self._calls.one_more("pages"):
+            with self._calls.one_more(peer):
                 async with asyncio.timeout(_SECONDS):
                     page: MutableMapping[str, Any] = await channel.call(self._socket, message)
         except (Busy, channel.Refused, TimeoutError):
             again = scope["method"] == "GET"
             return 503, _PLAIN, _LATER.format(_RELOAD if again else "", _SOON if again else _SEND_AGAIN).encode()
+        state["known"] = bool(page.get("known"))
         headers = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in page["headers"]]
         return page["status"], headers, base64.b64decode(page["body"])

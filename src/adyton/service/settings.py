@@ -38,9 +38,19 @@ class Limits(Strict):
     requests_per_minute: Annotated[int, Field(ge=1, le=10**6)] = 600
     under_way: Annotated[int, Field(ge=1)] = 64
     under_way_each: Annotated[int, Field(ge=1)] = 16
-    connections: Annotated[int, Field(ge=1)] = 256
+    connections: Annotated[int, Field(ge=1)] = 512
+    connections_each: Annotated[int, Field(ge=1)] = 64
+    """Of one peer."""
+    reserved: Annotated[int, Field(ge=0)] = 128
+    """How many of the connections are for those that have shown a valid token."""
     head_seconds: Annotated[float, Field(gt=0)] = 10
     body_seconds: Annotated[float, Field(gt=0)] = 30
+    refused_per_minute: Annotated[int, Field(ge=1)] = 120
+    """How many calls of one peer without a valid token are written down in a minute, and answered at once."""
+    audit_bytes: Annotated[int, Field(ge=4096)] = 2**26
+    """The largest file of the audit log."""
+    audit_files: Annotated[int, Field(ge=0, le=1000)] = 15
+    """How many earlier files are kept."""
     idle_seconds: Annotated[int, Field(ge=1)] = 15
     shutdown_seconds: Annotated[int, Field(ge=0)] = 30
 
@@ -82,6 +92,10 @@ class Settings(Strict):
     """The socket of the process that makes pages; None: there are none."""
     api: str | None = None
     """The socket on which that process asks this one."""
+    proxies: list[str] = []
+    """The peers whose ``X-Forwarded-For`` is believed."""
+    metrics: list[str] = []
+    """Who may read the metrics: names of tokens of the role ``metrics``, and peers."""
     limits: Limits = Limits()
     timing: Timing = Timing()
     openid: OpenIdSettings | None = None

@@ -450,8 +450,13 @@ class Service:
         if user is not None:
             self._hand_over(user)
         timing, openid = self._config.timing, self._config.openid
-        limits = {"body": http.body, "requests_per_minute": http.requests_per_minute, "under_way": http.under_way}
-        limits["shutdown_seconds"] = math.ceil(timing.large) + 10
+        same = "body requests_per_minute under_way under_way_each connections connections_each reserved audit_files"
+        limits = {name: getattr(http, name) for name in same.split()} | {
+            "head_seconds": http.head_time,
+            "body_seconds": http.body_time,
+            "audit_bytes": http.audit_size,
+            "shutdown_seconds": math.ceil(timing.large) + 10,
+        }
         settings = {
             "listen": http.listen,
             "certificate": http.certificate,
@@ -464,6 +469,8 @@ class Service:
             "parent": os.getpid(),
             "pages": str(folder / _INNER / "pages.sock") if http.pages else None,
             "api": str(folder / _INNER / "api.sock"),
+            "proxies": list(http.proxies),
+            "metrics": list(http.metrics),
             "limits": limits,
             "timing": {**asdict(timing), "on": self._config.protects_timing},
             "openid": None if openid is None else asdict(openid),

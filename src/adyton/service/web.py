@@ -9,6 +9,7 @@ no password of the data, and does not load the code that could open them.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from functools import partial
 from http import HTTPStatus
@@ -30,19 +31,28 @@ from adyton.service.limits import CallCount, Rate
 from adyton.service.listening import Listener
 from adyton.service.observing import AuditLog, Metrics
 from adyton.service.passing import Pages
+from adyton.service.peers import Peers, is_peer
 from adyton.service.routes import router
 from adyton.service.settings import Settings, sentence
 from adyton.service.timing import Clock, SystemClock
+
+_FILES = 8192
+"""How many files and connections the process may have open, if the system allows it; usual are 1024."""
 
 
 def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
     """The whole application: the routes behind the gate."""
     clock = clock or SystemClock()
     service = Service(settings, clock)
-    audit = AuditLog(Path(settings.audit) if settings.audit else None)
+    limits = settings.limits
+    audit = AuditLog(
+        Path(settings.audit) if settings.audit else None,
+        most=limits.audit_bytes,
+        files=limits.audit_files,
+        strangers=Rate(limits.refused_per_minute, clock.now),
+    )
     metrics = Metrics(audit)
     app = _app(service, metrics)
-    limits = settings.limits
     openid = OpenId(**settings.openid.model_dump()) if settings.openid else None
     return Gate(
         app=app,
@@ -58,6 +68,11 @@ def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
         datasets=frozenset(settings.datasets),
         most_body=limits.body,
         body_seconds=limits.body_seconds,
+        proxies=Peers.of(settings.proxies),
+        metrics_for=frozenset(name for name in settings.metrics if not is_peer(name)),
+        metrics_at=Peers.of([name for name in settings.metrics if is_peer(name)]),
+        peers=CallCount(limits.connections, limits.connections_each),
+        refusals=Rate(limits.refused_per_minute, clock.now),
         pages=None if settings.pages is None else Pages(settings.pages),
     )
 
@@ -127,6 +142,10 @@ def main() -> None:
         gate = application(settings)
         gate.doorkeeper.access.create()
         limits = settings.limits
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if most == resource.RLIM_INFINITY or most > _FILES:
+            most = _FILES
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         Listener(
             gate,
             settings.listen,
@@ -136,6 +155,9 @@ def main() -> None:
             certificate=settings.certificate,
             certificate_key=settings.certificate_key,
             connections=limits.connections,
+            connections_each=limits.connections_each,
+            reserved=limits.reserved,
+            proxies=gate.proxies,
             head_seconds=limits.head_seconds,
             idle_seconds=limits.idle_seconds,
             shutdown_seconds=limits.shutdown_seconds,

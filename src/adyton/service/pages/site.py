@@ -85,12 +85,13 @@ class Site:
             "status": page.status,
             "headers": [[name, value] for name, value in headers.items()],
             "body": base64.b64encode(page.body).decode("ascii"),
+            "known": self.visitors.find(_cookie(message, self.mark)) is not None,
         }
 
     def whose(self, message: Message) -> str:
-        """Who asks, however many cookies or sessions they have; empty for all who have not signed in."""
+        """Who asks, however many cookies or sessions they have; for those who have not signed in, from where."""
         visitor = self.visitors.find(_cookie(message, self.mark))
-        return "" if visitor is None else f"{visitor.role} {visitor.name}"
+        return f"at {message.get('peer', '')}" if visitor is None else f"{visitor.role} {visitor.name}"
 
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
