@@ -99,6 +99,7 @@ class Cached:
         if key not in self.done:
             if self.real != state:
                 self.raw.deserialize(self.states[state][0])
+            self.ledger._seen = None  # else it notices that it has gone back
             try:
                 outcome = call(), None
             except Exception as problem:
