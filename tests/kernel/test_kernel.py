@@ -3,6 +3,7 @@
 import gc
 import threading
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
@@ -381,3 +382,10 @@ def test_ledger_survives_and_refuses_strangers(table, schema, tmp_path):
     for options in ({"epsilon": 2}, {"epsilon": 1, "dataset": "other"}):
         with pytest.raises(LedgerMismatch, match="Give both the same"):
             ad.Kernel(table, schema=schema, ledger=again.ledger, **options)
+
+
+@pytest.mark.parametrize("counts", [[0.5, 1.0], [], 3, ["1"], [True]])
+def test_a_vector_of_counts_is_an_array_of_whole_numbers(counts):
+    for opened in (ad.Kernel.on_vector, partial(ad.Kernel.simulated, seed=0)):
+        with pytest.raises(BadInput, match="is an array of whole numbers"):
+            opened(counts, epsilon=1)

@@ -1,0 +1,12 @@
+"""The faults that no default test notices, each with its reason."""
+
+import tomllib
+from pathlib import Path
+
+FILE = Path(__file__).with_name("survivors.toml")
+
+
+def explained() -> dict[str, str]:
+    """The reason of every survivor, by its name."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return {name: entry["why"] for entry in found.get("reason", ()) for name in entry["faults"]}
