@@ -1,6 +1,7 @@
 """``adyton open``: what it says, what it refuses, and how it ends; with real processes."""
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -149,3 +150,9 @@ def test_a_second_ledger_on_the_command_line_asks_in_the_browser(table):
         assert page.path == "/new/visits.csv"
         assert "ε = 1 of 1 was spent on this table in visits.ledger" in page.words
     assert not (folder / "second.ledger").exists()
+
+
+def test_a_total_is_not_forgotten_where_the_schema_is_still_to_be_written(table):
+    with Opened(table.parent, "visits.csv", "--total", "2.5") as opened:
+        _, page = opened.enter()
+        assert re.search(r'<input id="f-total"[^>]*value="2\.5"', page.html)

@@ -35,6 +35,17 @@ def test_errors_fall_as_epsilon_grows():
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""
 
 
+def test_nothing_is_said_to_have_happened():
+    """Remarks on rows that do not match are about a release to come, and a rehearsal has cost nothing."""
+    for words in (("--ranges", "age"), ("--marginals", "2"), ("--mean", "cost")):
+        said = run(*words, "--epsilon", "0.01").stderr
+        assert "are not counted at this ε" in said
+        assert "were not counted" not in said
+    done = run("--count", "--epsilon", "0.5", "--rehearse")
+    assert "nothing was spent; a real count would cost ε = 0.5" in done.output
+    assert "this count cost" not in done.output
+
+
 def test_figures_are_the_closed_forms():
     plain = json.loads(run("--cdf", "age", "--algorithm", "hb", "--epsilon", "1", "--error", "10", "--json").stdout)
     expected = plan_named("hb").expected_error(ad.workloads.Prefix(110), "0.98")  # 1/50 counts misfits

@@ -208,6 +208,13 @@ def test_what_is_written_from_the_code_is_written_anew():
     assert "### preview" in (ROOT / "docs/api/session.md").read_text(encoding="utf-8")
 
 
+def test_nothing_is_installed_from_an_index_that_does_not_have_it():
+    """Adyton is installed from a checkout: pip install '.[service]'."""
+    for page in ["README.md", "CHANGELOG.md", *page_blocks.PAGES]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert not re.findall(r"pip install [^`\n&]*(?<![\w/.])adyton\b", text), page
+
+
 def test_links_between_pages_lead_somewhere():
     for page in ["README.md", *page_blocks.PAGES]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from learning_tables import fitted, rows
 
 from adyton.errors import BadInput
 from adyton.learning import Model
+from adyton.learning.tree_model import NO_ROWS
+from adyton.report.models import _branches
 
 CODES = rows()
 MODELS = {model: fitted(CODES, "naive-bayes", {"model": model}) for model in ("multinomial", "gaussian")}
@@ -96,3 +99,13 @@ def test_codes_are_checked():
         with pytest.raises(BadInput, match="−1, or numbers of cells"):
             model.probabilities(np.array(codes))
     assert model.probabilities(np.empty((0, 3), int)).shape == (0, 3)
+
+
+def test_a_branch_without_rows_has_no_share():
+    """Noise can leave nothing of a node: "87% of 0" says nothing, so it is not said."""
+    model = fitted(CODES, "jagannathan", {"trees": 1})
+    empty = replace(model, counts=0 * model.counts)
+    said = empty.explain() + " ".join(branch.said for branch in _branches(empty))
+    assert said.count(NO_ROWS) >= 2
+    assert "about 0 rows" not in said
+    assert "% of 0" not in said

@@ -96,7 +96,7 @@ def command(
     if sys.stdout.isatty():
         say(f"Opening {given} …" if place is not None else "Starting …")  # this takes some seconds
     if place is not None:
-        key = workplace.pick(place)
+        key = workplace.pick(place, total)
         dataset = _dataset(place, allowed)
         if dataset is None:
             first = path_to("new", key)

@@ -15,6 +15,9 @@ from adyton.learning.model import Model, Target, normalised, real_array
 from adyton.messages import listing
 from adyton.schema import RowTree
 
+NO_ROWS = "too few rows to tell"
+"""What is said of a node whose noisy number of rows is not above 0."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeModel(Model):
@@ -115,7 +118,9 @@ class TreeModel(Model):
             what = f"{name} = {self.schema.attributes[name].labels[node - tree.first[above]]}"
         place = int(self.shares[node].argmax())
         rows = round(float(self.counts[node].sum()))
-        return f"{what}: {self.classes[place]} ({self.shares[node, place]:.0%}; about {max(rows, 0):,} rows)"
+        if rows <= 0:
+            return f"{what}: {NO_ROWS}; predicted is {self.classes[place]}"
+        return f"{what}: {self.classes[place]} ({self.shares[node, place]:.0%}; about {rows:,} rows)"
 
 
 def shown_nodes(model: TreeModel, most: int | None) -> Flags:

@@ -254,8 +254,9 @@ class Outlook(ABC):
         names = dict.fromkeys(best[0] for best in bests if best is not None)
         described = tuple(f"{name}: {words}." for name in names if (words := self.what_it_does(name)))
         others = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
+        others = [name for name in others if name not in names]
         more = f"The choice also includes {', '.join(others)}: often better, by how much depends on the data."
-        chosen = self.chooses and any(error is None for error in errors.values())
+        chosen = self.chooses and others and any(error is None for error in errors.values())
         return (*described, self.ending, *((more,) if chosen else ()))
 
 

@@ -13,12 +13,12 @@ from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.model import Model
 from adyton.learning.registry import AUTO
-from adyton.learning.tree_model import ForestModel, TreeModel, shown_nodes
+from adyton.learning.tree_model import NO_ROWS, ForestModel, TreeModel, shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
 from adyton.report.page import Block, Code, Fact, Table, View, Words, amount, factor, promise, spent, view_of, where
 from adyton.report.pictures import Branch, Drawing, outline
-from adyton.report.svg import figure, nice_ticks, number, people
+from adyton.report.svg import figure, nice_ticks, people
 
 if TYPE_CHECKING:
     from adyton.configuration.result import Configuration
@@ -174,8 +174,8 @@ def _branches(model: DrawnTree) -> list[Branch]:
         size, first = int(tree.sizes[node]), int(tree.first[node])
         opened = bool(size) and bool(shown[first])
         best = int(model.shares[node].argmax())
-        rows = number(max(0.0, float(model.counts[node].sum())), 0)
-        said = f"{model.classes[best]} {model.shares[node, best]:.0%} of {rows}"
+        rows = round(float(model.counts[node].sum()))
+        said = f"{model.classes[best]} {model.shares[node, best]:.0%} of {people(rows)}" if rows > 0 else NO_ROWS
         name = tree.attributes[tree.split[node]] if size else ""
         more = f" (by {name} …)" if size and not opened else ""
         lines.append(Branch(depth, words + more, model.shares[node].tolist(), said))

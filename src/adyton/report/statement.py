@@ -19,6 +19,7 @@ from adyton.kernel.ledger import Entry, LedgerReport, Terms
 from adyton.kernel.ledger.plain import analyst_as_json
 from adyton.kernel.ledger.records import counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED
+from adyton.messages import listing
 from adyton.report.page import Block, Fact, Section, Table, Words, factor, templates
 
 _LISTED = 200
@@ -92,13 +93,25 @@ class Statement:
         needed = Fraction(0) if report.terms is None else counted_for(report.terms, answers)
         return max(Fraction(0), needed - sum((entry.amount for entry in entries), Fraction(0)))
 
+    @property
+    def left(self) -> str:
+        """What is not spent, and how much of it is set aside."""
+        aside = self.report.aside
+        return f"{display(self.report.remaining)}{f' ({display(aside)} of it set aside)' if aside else ''}"
+
+    @property
+    def askers(self) -> tuple[str, ...]:
+        """Who is known to have asked."""
+        named = [who for _, _, who, _ in self.asked]
+        return tuple(sorted({*named, *(entry.analyst for entry in self.report.entries if entry.analyst)}))
+
     def figures(self) -> tuple[Fact, ...]:
         """The few figures at the top."""
         report, more = self.report, self.uncounted
         return (
             Fact("Total", f"ε = {display(report.total)}"),
             Fact("Spent", f"ε = {display(report.spent)}{f', up to {display(report.spent + more)}' if more else ''}"),
-            Fact("Left", f"ε = {display(report.remaining)}"),
+            Fact("Left", f"ε = {self.left}"),
             Fact("Privacy unit", self.unit if report.terms else "not recorded"),
         )
 
@@ -148,7 +161,7 @@ class Statement:
         if spent:
             so_far = (
                 f"ε = {display(spent)} is spent{earlier}: a factor of at most {factor(spent)}. "
-                f"{odds.in_words(spent, self.unit)} ε = {display(report.remaining)} is left."
+                f"{odds.in_words(spent, self.unit)} ε = {self.left} is left."
             )
             yield Words(so_far, "So far.")
         yield from (Words(note, "Note on earlier answers.") for note in report.notes)
@@ -202,7 +215,7 @@ class Statement:
 
     def _checklist(self) -> Iterator[Words]:
         yield Words(_GUIDE, quiet=True)
-        for check in checklist(self.report):
+        for check in checklist(self.report, self.askers):
             yield Words(check.answer if check.known else f"{_NOT_KNOWN}: {check.answer}", check.question)
 
     # ---- its forms ---------------------------------------------------------------------------------------------------
@@ -252,7 +265,7 @@ class Statement:
             "analysts": [analyst_as_json(own) for own in report.analysts],
             "notes": list(report.notes),
             "not_protected": [f"{lead} {text}" for lead, text in limits(report)],
-            "checklist": [check._asdict() for check in checklist(report)],
+            "checklist": [check._asdict() for check in checklist(report, self.askers)],
         }
 
 
@@ -398,7 +411,7 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
     )
 
 
-def checklist(report: LedgerReport) -> Iterator[Check]:
+def checklist(report: LedgerReport, askers: Sequence[str] = ()) -> Iterator[Check]:
     """The questions of NIST SP 800-226 in our words, each with the answer of the ledger."""
     terms, unit, total = report.terms, _unit(report.terms), display(report.total)
     raised = [event for event in report.events if event.changed == "total"]
@@ -467,11 +480,15 @@ def checklist(report: LedgerReport) -> Iterator[Check]:
         "has the same size for small and large counts, so small ones are relatively less accurate.",
         known=False,
     )
+    asked = (
+        f"These have asked: {listing(askers)}. Who received the answers is not known to the ledger."
+        if askers
+        else "who asked and who received the answers."
+    )
     yield Check(
         "Who may ask, and who sees the answers?",
-        "who asked and who received the answers. The promise holds for questions that depend on earlier answers, and "
-        "for answers that everybody sees.",
-        known=False,
+        f"{asked} The promise holds for questions that depend on earlier answers, and for answers that everybody sees.",
+        known=bool(askers),
     )
     yield Check(
         "Who has to be trusted?",

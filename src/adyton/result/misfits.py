@@ -79,7 +79,10 @@ class MisfitShare:
         """A remark if misfits are not counted although they usually are."""
         if self.of(epsilon) == self.part:
             return ()
-        return (f"{not_counted(epsilon, self.rows_per_unit)} --misfits (in Python misfits=True) counts them.",)
+        return (
+            "Rows with a blank or unknown value, which do not match the schema, are not counted at this ε: the count "
+            "would be too noisy to use. --misfits (in Python misfits=True) counts them.",
+        )
 
 
 NO_SHARE = MisfitShare()

@@ -250,8 +250,10 @@ class Result(ABC):
         left, total = display(receipt.remaining), display(receipt.total)
         kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
         changed = f" WARNING: {CHANGED}." if receipt.changed else ""
+        if not receipt.private:
+            return f"Budget: nothing was spent; a real {self.noun} would cost ε = {display(self.epsilon)}.{changed}"
         cost = f"Budget: this {self.noun} cost ε = {display(self.epsilon)}; {left} of {total} is left, {kept}."
-        means = in_words(self.epsilon, receipt.unit) if receipt.private else "It protects nobody."
+        means = in_words(self.epsilon, receipt.unit)
         return f"{cost} {means}{changed}"
 
     def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -104,18 +104,21 @@ class Workplace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._picked: dict[str, Place] = {}
+        self._totals: dict[str, str] = {}
+        """The totals that were given with tables, by their keys."""
         self._opened: dict[str, str] = {}
         """The name of the data set of each open table, by its key."""
         self._opening = asyncio.Lock()
 
-    def pick(self, place: Place) -> str:
-        """Make a table known that may be elsewhere; its key."""
+    def pick(self, place: Place, total: str | None = None) -> str:
+        """Make a table known that may be elsewhere; its key. Its form begins with the *total*, if one is given."""
         key, number = place.key, 1
         listed = self._listed()
         while (known := self._picked.get(key) or listed.get(key)) is not None and known.data != place.data:
             number += 1
             key = f"{place.key} ({number})"
         self._picked[key] = place
+        self._totals |= {} if total is None else {key: total}
         return key
 
     def opened(self, key: str, name: str) -> None:
@@ -149,6 +152,7 @@ class Workplace:
         asks = needs_consent(place, account, others)
         spent = [{"ledger": name, "spent": str(own.spent), "total": str(own.total)} for name, own in others.items()]
         own = {"text": text, "folder": str(place.schema.parent), "standing": said, "others": spent if asks else []}
+        own["given"] = self._totals.get(file, "")
         return {**self._described(file, place), **own, "ledger": account.name, "has_ledger": account.is_file()}
 
     async def elsewhere(self, service: Service, path: str) -> Message:

@@ -523,3 +523,29 @@ def test_what_a_visitor_may_not_see_is_not_there(served, visit):
         assert page.status >= 400
         assert "age" not in page.words.split()
     assert stranger.post("/tables/people/rehearse", question="all", epsilon="1").status >= 400
+
+
+def test_what_becomes_of_rows_that_do_not_match_is_what_the_schema_says():
+    """A blank value of an attribute with nulls = "level" is counted."""
+    schema = ad.Schema(
+        {
+            "race": ad.Categorical(["a", "b"], nulls="level"),
+            "sex": ad.Categorical(["F", "M"], nulls="level", outside="other"),
+            "age": ad.Integer(0, 99),
+            "stay": ad.Integer(0, 30, nulls="level", outside="clamp"),
+        }
+    )
+
+    def said(*names, where=None):
+        return outlooks._misfits_in_words(schema, Request.of(ad.Histogram(*names), 1, where=where))
+
+    assert said("race") == "Rows with an unknown race are left out."
+    assert said("sex") == "Rows with an unknown sex count as other values."
+    assert said("age") == "Rows with a blank, unreadable or out-of-range age are left out."
+    assert said("race", "age") == (
+        "Rows with a blank, unreadable or out-of-range age, or an unknown race are left out."
+    )
+    assert said("stay") == (
+        "Rows with an unreadable stay count as missing. Rows with an out-of-range stay count in the nearest cell."
+    )
+    assert said("race", where="age >= 18").startswith("Rows with a blank or unreadable age, or an unknown race")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import threading
 from fractions import Fraction
 from types import SimpleNamespace
@@ -268,7 +269,16 @@ def test_every_number_is_that_of_the_service(served, visit):
         assert f"{spent} {left} {own['expires'] or 'no end'}" in shown
     described = json.loads(served.call("GET", "/v1/datasets/people", who="mara")[2])
     mine = visit("mara").get("/tables/people").words
-    assert f"Left ε = {readable(Fraction(described['budget']['remaining']))}" in mine
+    left = readable(Fraction(described["budget"]["remaining"]))
+    of_all = Fraction(plain["total"]) - Fraction(plain["spent"])
+    assert f"Left ε = {left}" in mine
+    assert f"ε = {left} of 10 left" in mine
+    mixed = olga.get("/tables/people").words
+    assert re.search(r"ε = (\S+) of 100 left for you .* Left for you ε = \1 ", mixed)
+    aside = Fraction(saved["aside"]["exact"])
+    assert aside > 0
+    assert f"Left ε = {readable(of_all)} {readable(aside)} of it set aside for analysts, " in page
+    assert f"ε = {display(of_all)} ({display(aside)} of it set aside)" in olga.get(f"{LEDGER}/statement").words
     assert "set aside for you" in mine
     assert described["grant"] == {
         "part": "10",
@@ -289,7 +299,9 @@ def test_the_statement_is_a_page_of_its_own(served, visit):
     assert "the guarantee: it holds even if all of them put their answers together" in page.words
     assert f"ε = {display(Fraction(ledger_of(served)['spent']))}" in page.words
     served.ask(uuid4().hex, {**COUNT, "where": "age <= 18"}, "zoe")
-    assert "Number of rows where age <= 18 zoe 0.01" in olga.get(f"{LEDGER}/statement").words
+    said = olga.get(f"{LEDGER}/statement").words
+    assert "Number of rows where age <= 18 zoe 0.01" in said
+    assert re.search(r"These have asked: [^.]*zoe[^.]*\. Who received the answers is not known", said)
     for name, kind in (("statement.html", "text/html"), ("statement.md", "text/markdown")):
         file = olga.get(f"{LEDGER}/files/{name}")
         assert (file.status, file.headers["content-type"]) == (200, kind)

@@ -30,7 +30,7 @@ from adyton.programs.numbers import NumbersOutlook
 from adyton.programs.targets import EPSILONS, Epsilon, Target, shown
 from adyton.report.plot import errors_drawing
 from adyton.schema import Boolean, Integer, Schema
-from adyton.schema.misfits import misfits_of
+from adyton.schema.misfits import Misfit, misfits_of
 from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.session.remote import RemoteSession
 from adyton.session.run import Preview
@@ -44,6 +44,23 @@ _NAMED = 4
 _SLOW, _FEW = 0.3, 4
 """From how many seconds on for one budget a picture has points at every fourth budget only."""
 _WIDTH = 420.0
+_KINDS = {
+    "missing": "blank",
+    "no level": "unknown",
+    "unreadable": "unreadable",
+    "no time": "unreadable",
+    "out of bounds": "out-of-range",
+}
+"""What people call a value that does not match the schema, by the reason."""
+_ORDER = tuple(dict.fromkeys(_KINDS.values()))
+_FATES = {
+    "left out": "are left out",
+    "unmatched": "are left out",
+    "counted as missing": "count as missing",
+    "counted as other": "count as other values",
+    "clamped": "count in the nearest cell",
+}
+"""What becomes of a row that does not match the schema."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +225,8 @@ def _notes(preview: Preview, request: Request) -> tuple[str, ...]:
     counted = f"Of the budget, {display(epsilon * preview.misfits)} is for counting them." if preview.misfits else ""
     if not counted and misfits.notes(epsilon):
         counted = "How many there are is not counted, because at this ε the count would be too noisy to use."
-    left_out = (f"{_misfits_in_words(preview.schema, request)} {counted}",) if counted else ()
+    words = _misfits_in_words(preview.schema, request)
+    left_out = (f"{words} {counted}",) if counted and words else ()
     return (*known, *_rank_in_words(preview), *_choice_in_words(preview), *left_out)
 
 
@@ -242,18 +260,35 @@ def _choice_in_words(preview: Preview) -> tuple[str, ...]:
 
 
 def _misfits_in_words(schema: Schema, request: Request) -> str:
-    """Which rows do not match the schema, and what becomes of them where that is the same for all."""
+    """Which rows do not match the schema, and what becomes of them where that is the same for all; empty if all
+    rows are counted as they are. A value that is blank matches where the schema counts missing ones."""
     counted = program_of(request, schema).looks_at or ()
     seen = () if request.where is None else attributes_of(parse_predicate(request.where, schema))
     ways = misfits_of(schema, counted, [name for name in seen if name not in counted])
-    names = dict.fromkeys(way.attribute for way in ways)
-    value = " or ".join(names) if len(names) <= _NAMED else "value"
-    beyond = any(way.reason == "out of bounds" for way in ways)
-    lost = {way.fate for way in ways} <= {"left out", "unmatched"}
-    return (
-        f"Rows with a blank{', unknown or out-of-range' if beyond else ' or unknown'} {value} "
-        f"{'are left out' if lost else 'do not match the schema'}."
-    )
+    fates: dict[str, list[Misfit]] = {}
+    for way in ways:
+        fates.setdefault(_FATES[way.fate], []).append(way)
+    return " ".join(f"Rows with {_values_in_words(some)} {fate}." for fate, some in fates.items())
+
+
+def _values_in_words(ways: Sequence[Misfit]) -> str:
+    """Such as "a blank or unknown sex, or a blank age"."""
+    reasons: dict[str, dict[str, None]] = {}
+    for way in ways:
+        reasons.setdefault(way.attribute, {})[_KINDS[way.reason]] = None
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, own in reasons.items():
+        alike.setdefault(tuple(kind for kind in _ORDER if kind in own), []).append(name)
+    if len(reasons) > _NAMED:
+        kinds = [kind for kind in _ORDER if any(kind in own for own in alike)]
+        return f"{_one_of(kinds)} value"
+    return ", or ".join(f"{_one_of(kinds)} {' or '.join(names)}" for kinds, names in alike.items())
+
+
+def _one_of(kinds: Sequence[str]) -> str:
+    *first, last = kinds
+    words = f"{', '.join(first)} or {last}" if first else last
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 def together(session: RemoteSession, request: Request, other: Fraction) -> str:

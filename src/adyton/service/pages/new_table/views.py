@@ -165,6 +165,8 @@ def _begin(visit: Visit, about: Mapping[str, Any], draft: Draft) -> None:
     draft.typed, draft.begun, draft.posted = {"as": ["form"]}, about["text"], False
     if about["text"] is not None and not _show(visit, about, draft, about["text"]):
         draft.typed = {"as": ["text"], "text": [about["text"]]}
+    if about["given"]:
+        draft.typed["total"] = [about["given"]]
 
 
 def _to_form(visit: Visit, about: Mapping[str, Any], draft: Draft) -> Page:
