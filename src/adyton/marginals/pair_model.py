@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -239,16 +240,26 @@ class Expected:
     """The part of all rows that is expected in a wrong cell."""
     squared: float
     """The expected sum of the squared errors of its cells, in rows."""
+    limit: bool = False
+    """Whether these are no expectations but what the upper 90% limit of a look at all pairs leaves for a pair that was
+    not measured."""
 
 
-def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float | None = None) -> dict[Pair, Expected]:
+_UPPER = NormalDist().inv_cdf(0.9)
+"""A look is above the truth by this many standard deviations with a chance of a tenth; by Laplace noise, .082."""
+
+
+def expected_errors(
+    model: PairModel, pairs: Collection[Pair], distance: tuple[float, float] | None = None
+) -> dict[Pair, Expected]:
     """The expected error of each of these *pairs*, whether or not it was measured. *distance* is β, the noisy mean over
-    *pairs* of ‖M − M̂‖₁ where M̂ assumes independence, if it is known.
+    *pairs* of ‖M − M̂‖₁ where M̂ assumes independence, and its standard deviation, if it is known.
 
     A measured pair errs by its noise, or by less where denoising has found no dependence. Any other pair errs by the
-    noise of its 1-way tables and the sampling variation of the rows, and by the dependence that was not measured. That
-    is guessed: from the mean dependence that β leaves for such pairs, from the weakest dependence among the chosen
-    pairs, and from how much dependence the 1-way tables allow. The constants were fitted to public tables.
+    dependence that was not measured, too, which nobody knows. With β, what is reported is an upper limit: the mean that
+    β + 1.28 standard deviations leaves for such pairs, or less where the 1-way tables do not allow as much. Since β is
+    about the first 1-way tables, it includes their noise. Without β, the dependence is guessed: from the weakest among
+    the measured pairs and from how much the 1-way tables allow. The constants were fitted to public tables.
 
     >>> singles = {"a": np.array([60.0, 40.0]), "b": np.array([50.0, 50.0]), "c": np.array([90.0, 10.0])}
     >>> noise = {("a",): 1.0, ("b",): 1.0, ("c",): 1.0, ("a", "b"): 2.0}
@@ -265,11 +276,13 @@ def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float |
     apart = {
         pair: float(np.abs(model.pairs[pair] - even[pair]).sum()) / (2 * total) for pair in pairs if pair in model.pairs
     }
-    left, weakest = _UNMEASURED, min(apart.values(), default=None)
-    if distance is not None and len(apart) < len(even):
-        left = (distance / (2 * total) * len(even) - sum(apart.values())) / (len(even) - len(apart))
-    elif weakest is not None:
-        left = weakest
+    weakest = min(apart.values(), default=None)
+    left = _UNMEASURED if weakest is None else weakest
+    limits = dict[Pair, float]()
+    if distance is not None:
+        most = {pair: min(allowed[name] for name in pair) for pair in even if pair not in apart}
+        surely = sum(max(0.0, far - (total_variation(model, pair) or 0.0)) for pair, far in apart.items())
+        limits = _shared_out(most, (distance[0] + _UPPER * distance[1]) / (2 * total) * len(even) - surely)
     errors = {}
     for pair, table in even.items():
         first, second = pair
@@ -278,6 +291,8 @@ def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float |
         if own is not None:
             seen = (math.hypot(apart[pair], noise) / max(own, _LEAST)) ** 3
             wrong = 1.1 * own * (seen / (1 + seen)) ** 0.2
+        elif pair in limits:
+            wrong = max(1.24 * noise, limits[pair])
         else:
             noise = math.hypot(noise, roots[first] * roots[second] / math.sqrt(2 * math.pi * total))
             mean = min(1.0, math.hypot(max(0.0, left), noise / 10))
@@ -285,8 +300,21 @@ def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float |
             wrong = math.hypot(1.24 * noise, 0.32 * (max(0.0, allowed[first] * allowed[second]) * level) ** 0.7)
         wrong = min(1.0, wrong)
         spread = float(table.sum()) / max(float(np.sqrt(table).sum()), _LEAST) ** 2
-        errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2)
+        errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2, pair in limits)
     return errors
+
+
+def _shared_out(most: Mapping[Pair, float], whole: float) -> dict[Pair, float]:
+    """The *whole* in equal parts, except that no pair gets more than its *most*: the others get what it cannot have.
+
+    >>> _shared_out({("a", "b"): 0.1, ("a", "c"): 0.5, ("b", "c"): 0.5}, 0.7)
+    {('a', 'b'): 0.1, ('a', 'c'): 0.3, ('b', 'c'): 0.3}
+    """
+    parts, left = {}, max(0.0, whole)
+    for number, pair in enumerate(sorted(most, key=lambda pair: most[pair])):
+        parts[pair] = min(most[pair], left / (len(most) - number))
+        left -= parts[pair]
+    return parts
 
 
 def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals]) -> Reals:

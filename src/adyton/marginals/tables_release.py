@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
 
 ERRORS = "errors.csv"
+LIMIT = "upper 90% limit"
+"""What is reported of a pair that was not measured, after a noisy look at how far all pairs are from independence."""
 NO_BOUNDS = (
     "No bounds: not all of this was measured, and the dependence of attributes that were not measured together is not "
     "known."
@@ -154,11 +156,16 @@ class TablesRelease(Released):
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
         """The expected error of every pair of attributes that the request is about."""
-        looks = [look.value for look in self.bought if look.name in (DEPENDENCE, DISTANCE)]
-        return dict(expected_errors(self.model, self.wanted.pairs, float(np.mean(looks)) if looks else None).items())
+        looks = [look for look in self.bought if look.name in (DEPENDENCE, DISTANCE) and math.isfinite(look.deviation)]
+        distance = None
+        if looks:
+            values, deviations = ([getattr(look, name) for look in looks] for name in ("value", "deviation"))
+            distance = float(np.mean(values)), math.hypot(*deviations) / len(looks)
+        return dict(expected_errors(self.model, self.wanted.pairs, distance).items())
 
     def wrong(self, group: Group) -> float | None:
-        """The part of all rows that is expected in a wrong cell of a table: its expected total variation.
+        """The part of all rows that is expected in a wrong cell of a table: its expected total variation. For a pair
+        that was not measured, after a look at all pairs: the upper 90% limit of that look, see :meth:`is_limit`.
 
         None for tables of three or more attributes that were not measured, and for pairs that the request is not about.
         """
@@ -166,14 +173,37 @@ class TablesRelease(Released):
         pair = self.expected_pairs.get(names)
         return total_variation(self.model, names) if pair is None else pair.total_variation
 
+    def is_limit(self, group: Group) -> bool:
+        """Whether :meth:`wrong` is no expectation but an upper limit."""
+        pair = self.expected_pairs.get(in_order(group, self.wanted.sides))
+        return pair is not None and pair.limit
+
     def _error_columns(self) -> dict[str, list[Any]]:
-        """For each requested table: its cells, its expected total variation, and where it comes from."""
+        """For each requested table: its cells, its expected total variation or the limit of it, which of the two, and
+        where it comes from."""
         return {
             "table": [" × ".join(group) for group in self.groups],
             "cells": [self.wanted.size(group) for group in self.groups],
             "expected_error": [self.wrong(group) for group in self.groups],
+            "error_is": [
+                "" if self.wrong(group) is None else LIMIT if self.is_limit(group) else "expected"
+                for group in self.groups
+            ],
             "how": [self.model.how(group) for group in self.groups],
         }
+
+    def _error_list(self) -> list[dict[str, Any]]:
+        columns = self._error_columns()
+        three = columns["table"], columns["expected_error"], columns["error_is"]
+        return [{"table": table, "error": error, "error_is": kind} for table, error, kind in zip(*three, strict=True)]
+
+    @property
+    def typical_errors(self) -> Mapping[str, float]:
+        """The expected error of one count; its name says if it rests on upper limits."""
+        error = self.known_error
+        if error is None:
+            return {}
+        return {f"count ({LIMIT}s where not measured)" if error.kind == "upper limit" else "count": error.per_query}
 
     def error_lines(self) -> pa.Table:
         """A line for each requested table."""
@@ -346,7 +376,8 @@ class TablesRelease(Released):
             variance = wanted.summed_variance(squares, group)
             if not math.isfinite(variance):
                 pair = self.expected_pairs.get(in_order(group, wanted.sides))
-                kind = "noise only" if pair is None or kind == "noise only" else "modelled"
+                of_pair: ErrorKind = "noise only" if pair is None else "upper limit" if pair.limit else "modelled"
+                kind = "noise only" if kind == "noise only" else of_pair
                 each = self._noise(group) if pair is None else pair.squared
                 variance = wanted.asked_of(group) * each / wanted.size(group)
             total += variance
@@ -431,10 +462,27 @@ class TablesRelease(Released):
             return f"Tables: {ways}. Their errors depend on the data and have no closed form."
         every = len(known) == len(self.groups)
         rest = "" if every else f" ({len(known):,} of them; the errors of the others depend on what was not measured)"
-        return (
-            f"Tables: {ways}. Expected error{rest}: about {100 * float(np.mean(known)):.2g}% of all rows are in a "
-            "wrong cell, on average (total variation); an estimate where pairs were not measured. errors() lists it."
-        )
+        sentences = [f"Tables: {ways}."]
+        of = {
+            kind: [
+                error for error, its in zip(columns["expected_error"], columns["error_is"], strict=True) if its == kind
+            ]
+            for kind in ("expected", LIMIT)
+        }
+        if of["expected"]:
+            note = "" if of[LIMIT] else "; an estimate where pairs were not measured"
+            tables = f" of {len(of['expected']):,} tables" if of[LIMIT] else ""
+            sentences.append(
+                f"Expected error{tables}{rest}: about {100 * float(np.mean(of['expected'])):.2g}% of all rows are in a "
+                f"wrong cell, on average (total variation){note}."
+            )
+        if of[LIMIT]:
+            sentences.append(
+                f"Of {len(of[LIMIT]):,} pairs that were not measured, up to about "
+                f"{100 * float(np.mean(of[LIMIT])):.2g}% of all rows are in a wrong cell, on average: the {LIMIT} of "
+                "the noisy look at how far pairs are from independence."
+            )
+        return " ".join((*sentences, "errors() lists it."))
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """All requested tables."""
@@ -495,6 +543,7 @@ class TablesRelease(Released):
             "why": self.why,
             "bought": [look.to_plain() for look in self.bought],
             "measured": tables,
+            **({"expected_errors": self._error_list()} if complete else {}),
             "model": None if model is None else model.to_dict(),
         }
 

@@ -403,13 +403,14 @@ def _coefficients(workload: Queries) -> int:
             return workload.count * workload.cells
 
 
-ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "modelled", "resampled"]
+ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "modelled", "upper limit", "resampled"]
 MEANINGS: dict[ErrorKind, str] = {
     "exact": "exact",
     "estimate": "up to a small error of estimation",
     "upper mark": "about this or less",
     "noise only": "noise only; a bias that depends on the data is added",
     "modelled": "noise, and an estimate of the bias",
+    "upper limit": "for what was not measured, the upper 90% limit of the look at all pairs",
     "resampled": "from what was published",
 }
 """What the kinds of :class:`ExpectedError` mean, in plain words."""
@@ -423,8 +424,8 @@ class ExpectedError:
     private choice leaves); an ``upper mark``, the error of least squares alone, if post-processing follows that should
     reduce it by an amount that depends on the data (it can also increase it, on workloads that it is not made for); or
     ``noise only`` if the measurements do not determine all answers: then there is also a bias, which depends on the
-    data. For a release, it can also be ``resampled`` from the estimate, or ``modelled``: the noise, and an estimate of
-    the bias.
+    data. For a release, it can also be ``resampled`` from the estimate, ``modelled``: the noise, and an estimate of
+    the bias; or an ``upper limit``: the noise, and what a noisy look at the data leaves for the bias, at 90%.
     """
 
     total: float

@@ -13,7 +13,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.marginals.tables_release import table_interval
+from adyton.marginals.tables_release import LIMIT, table_interval
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
 from adyton.report.page import (
@@ -88,7 +88,9 @@ def view(release: TablesRelease) -> View:
     of = f"of all {'counted ' if release.counted else ''}rows, on average"
     measured = sum(release.model.how(group) == "measured" for group in release.groups)
     counted = f"{measured:,} of them measured" if measured < len(release.groups) else "all of them measured"
-    wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of,)),) if known else ()
+    limits = sum(map(release.is_limit, release.groups))
+    most = (f"at most about this: the {LIMIT} of {limits:,} tables that were not measured is in it",) if limits else ()
+    wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of, *most)),) if known else ()
     said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
     drawings = [Drawing.of(panel) for panel in alone]
     return view_of(
@@ -145,7 +147,8 @@ def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
     errors = replace(sheet.columns[0], values=np.round(sheet.columns[0].values, 4), words="expected error")
     yield table_of(
         replace(sheet, columns=(errors,)), "", most=_LISTED, fold="All tables",
-        caption="Expected errors are total variations: the part of all rows that is in a wrong cell.",
+        caption="Expected errors are total variations: the part of all rows that is in a wrong cell. Where it says so, "
+        "it is the upper 90% limit of a noisy look at all pairs instead.",
         links={" × ".join(group): anchor for group, anchor in places.items()} if len(release.axes) > 1 else {},
     )  # fmt: skip
 
@@ -167,6 +170,8 @@ def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[flo
     drawn = Drawing.of(_panel_of(release, group)) if drawable else None
     rows = "counted rows" if release.counted else "rows"
     off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell."
+    if error is not None and release.is_limit(group):
+        off = f" Up to about {100 * error:.2g}% of all {rows} may be in a wrong cell ({LIMIT} of a look at all pairs)."
     yield Words(f"{_HOW.get(how, how)}.{off} {'' if drawn is None else drawn.caption}".strip())
     if drawn is not None:
         yield replace(Picture.of(drawn, widths), caption="", title="")
@@ -213,10 +218,12 @@ def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...]
         square = svg.box(x, y, _CELL - 2, _CELL - 2, BLUE if pair in model.pairs else ORANGE, strength)
         if pair in model.forest.pairs:
             square += svg.dot(x + _CELL / 2 - 1, y + _CELL / 2 - 1, "#fff", 3)
-        about = model.pair(pair)[1] + ("" if error is None else f", expected error {error:.4f}")
+        named_error = LIMIT if release.is_limit(pair) else "expected error"
+        about = model.pair(pair)[1] + ("" if error is None else f", {named_error} {error:.4f}")
         words = escape(f"{pair[0]} × {pair[1]}: {about}")
         named = f"<title>{words}</title>{square}"
         parts.append(f'<a href="#{places[pair]}">{named}</a>' if pair in places else f"<g>{named}</g>")
-    words = "Every pair of attributes, by its expected error"
-    description = f"{len(errors)} pairs; the largest expected error is {largest:.4f}"
+    limits = any(map(release.is_limit, errors))
+    words = f"Every pair of attributes, by its expected error{f' or the {LIMIT} of it' if limits else ''}"
+    description = f"{len(errors)} pairs; the largest is {largest:.4f}"
     return Picture(Markup(svg.drawing(_LABEL + side, side, words, description, parts)), said)  # nosec B704 # svg escapes
