@@ -1,6 +1,7 @@
 """Attacks on the whole service: what a reply says of the server and of others, races, and processes that are killed."""
 
 import asyncio
+import base64
 import json
 import signal
 import socket
@@ -24,6 +25,7 @@ from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
 from adyton.service.config import Config, DataSet
 from adyton.service.keeper import Keeper, set_all
+from adyton.service.operations import CANCELLED
 from adyton.service.supervisor import NotReady, Part, Service
 from service import serving
 from service.whole import Served, write_data
@@ -38,6 +40,10 @@ results = "all"
 [datasets.twin.analysts.mara]
 part = 10
 aside = true
+[datasets.twin.analysts.ben]
+part = 4
+consent_above = 0.01
+consent_total = 0.02
 [datasets.twin.analysts.zoe]
 """
 
@@ -126,6 +132,62 @@ def test_a_data_set_that_cannot_be_opened_stands_in_nobodys_way(tmp_path):
         asyncio.run(service.open(dataset))
     assert not service.datasets
     assert len(service._socket(Path("/run/adyton"), replace(dataset, name="n" * 64), 1)) < 48
+
+
+class TestConsent:
+    """Whoever has no consent to exactly this request spends nothing."""
+
+    PLACE = "/v1/datasets/twin/requests"
+
+    def consent(self, served, id, digest):
+        body = {"grant": True, "analyst": "ben", "digest": digest, "word": "a count at 0.011 is fine"}
+        return served.call("POST", f"{self.PLACE}/{id}/consent", body, "olga")
+
+    def digest(self, served, id):
+        rows = json.loads(served.call("GET", self.PLACE)[2])["requests"]
+        return next(row["digest"] for row in rows if (row["analyst"], row["id"]) == ("ben", id))
+
+    def test_many_small_requests_are_counted_together(self, served):
+        said = [ask(served, "twin", f"split-{turn}", COUNT | {"epsilon": "0.007"}, "ben")[0] for turn in range(4)]
+        assert said == [200, 200, 202, 202]
+        assert served.connect("ben").spent == Fraction(14, 1000)
+
+    def test_a_request_is_not_exchanged_under_the_curators_eyes(self, served):
+        before = served.connect("ben").spent
+        assert ask(served, "twin", "swap", COUNT | {"epsilon": "0.011"}, "ben")[0] == 202
+        read = self.digest(served, "swap")
+        assert served.call("DELETE", f"{self.PLACE}/swap", who="ben")[0] == 200
+        dear = {"task": "histogram", "attributes": ["age"], "epsilon": "2.9"}
+        assert error(ask(served, "twin", "swap", dear, "ben"))[0] == 400
+        assert ask(served, "twin", "dear", dear, "ben")[0] == 202
+        assert error(self.consent(served, "swap", read)) == (404, {"kind": "NotFound", "message": CANCELLED})
+        status, said = error(self.consent(served, "dear", read))
+        assert (status, said["kind"], "another one" in said["message"]) == (400, "BadInput", True)
+        assert error(self.consent(served, "dear", self.digest(served, "dear").upper()))[0] == 400
+        assert served.connect("ben").spent == before
+
+    def test_asked_again_and_cancelled_at_once(self, served):
+        before = served.connect("ben").spent
+        for turn in range(10):
+            id = f"at-once-{turn}"
+            assert ask(served, "twin", id, COUNT | {"epsilon": "0.5"}, "ben")[0] == 202
+            with ThreadPoolExecutor(2) as pool:
+                again = pool.submit(ask, served, "twin", id, COUNT | {"epsilon": "0.5"}, "ben")
+                assert pool.submit(served.call, "DELETE", f"{self.PLACE}/{id}", who="ben").result()[0] == 200
+                assert again.result()[0] in (202, 400, 404)
+        assert served.connect("ben").spent == before
+
+    def test_nobody_is_the_curator_by_an_empty_name(self, served):
+        """Where results are for all analysts, those of the curators are not; and receipts name who asked."""
+        assert ask(served, "twin", "secret", who="olga")[0] == 200
+        for name, status in (("", 400), ("%20", 400), ("%09", 400), ("None", 404), ("olga", 404), ("Mara", 404)):
+            assert error(served.call("GET", f"{self.PLACE}/secret?analyst={name}", who="zoe"))[0] == status
+        assert error(served.call("GET", f"{self.PLACE}/secret", who="zoe"))[0] == 404
+        ask(served, "twin", "told")
+        whose = {"secret": ("olga", None), "told?analyst=mara": ("zoe", "mara"), "told": ("mara", "mara")}
+        for id, (who, owner) in whose.items():
+            receipt = served.call("GET", f"{self.PLACE}/{id}", who=who)[1]["adyton-receipt"]
+            assert json.loads(base64.urlsafe_b64decode(receipt + "=="))["analyst"] == owner
 
 
 class TestRaces:

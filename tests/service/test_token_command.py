@@ -151,6 +151,7 @@ def test_tokens_of_an_issuer(tmp_path, issuer):
         "another issuer": token(iss="https://a.org"),
         "no name": token(email=None),
         "a list of names": token(email=["mara@a.org"]),
+        **{f"the name {name!r}": token(email=name) for name in ("", " ", " mara@a.org")},
         "not yet": token(nbf=int(time.time()) + 600),
         "the public key as a secret": signed_with_the_public_key(),
         "no algorithm": f"{part({'alg': 'none'})}.{token().split('.')[1]}.",

@@ -200,7 +200,7 @@ class OpenId:
         except (JoseError, ValueError, TypeError, KeyError, RecursionError):
             return None
         name = claims.get(self._claim)
-        return name if isinstance(name, str) and name else None
+        return name if isinstance(name, str) and name and name == name.strip() else None
 
     def _fetch(self) -> Any:
         try:

@@ -282,7 +282,7 @@ class _Asked(Pending[Result]):
 
 
 def _name(dataset: object) -> str:
-    if not isinstance(dataset, str) or not dataset:
+    if not isinstance(dataset, str) or not dataset.strip():
         raise BadInput(f"dataset is the name of a data set of the service, given {shorten(dataset)}.")
     return dataset
 

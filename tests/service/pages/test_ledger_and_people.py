@@ -186,6 +186,12 @@ def test_wrong_values_of_a_decision(served, visit):
         gone = olga.post(f"{PEOPLE}/consent", id=what, analyst=who, decision="refuse")
         assert "not there any more" in gone.words
         assert "<script>alert" not in gone.html
+    for other in ("0" * 64, ""):  # the form of another request
+        form = {"id": id, "analyst": "ben", "digest": other, "decision": "grant", "sure": "yes"}
+        assert (
+            "another one than the one that you read. Nothing was changed"
+            in olga.post(f"{PEOPLE}/consent", **form).words
+        )
     olga.form_key = "guessed"
     assert decided(olga, id, "refuse").status == 400
     assert status_of(served, id) == "waiting"
