@@ -27,7 +27,7 @@ OWNER = "owner"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+_SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)", re.ASCII)
 _T = TypeVar("_T")
 
@@ -78,6 +78,12 @@ class DataSet:
     accept: tuple[str, ...] = ()
     """The terms of the ledger that may be changed, with the data owner's consent."""
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    least_epsilon: Fraction = Fraction(1, 10**6)
+    """The least ε of an analyst's request."""
+    storage: int = 1 << 30
+    """The bytes that the ledger stores for each analyst: requests, answers and results."""
+    work: int = 100_000_000
+    """The cells that each analyst may ask for within an hour."""
     unit: str | None = None
     """The word for what is protected, where neither a column of the table nor the ledger says it."""
 
@@ -284,6 +290,7 @@ def _dataset(name: str, given: _Table, path: Callable[[Any], str]) -> DataSet:
         _name(who, "an analyst"): _analyst(_Table(f"{given.place}.analysts.{who}", part))
         for who, part in given.tables("analysts")
     }
+    least = DataSet.least_epsilon
     dataset = DataSet(
         name=name,
         data=given.take("data", lambda data: tuple(map(path, data)) if isinstance(data, list) else path(data)),
@@ -295,6 +302,9 @@ def _dataset(name: str, given: _Table, path: Callable[[Any], str]) -> DataSet:
         results=given.take("results", _one_of("own", "all"), "own"),
         time_limit=given.take("time_limit", duration, 600.0),
         accept=tuple(given.take("accept", _listed, ())),
+        least_epsilon=given.take("least_epsilon", lambda least: budget(_number(least), "least_epsilon"), least),
+        storage=given.take("storage", size, DataSet.storage),
+        work=given.take("work", _whole, DataSet.work),
         analysts=analysts,
     )
     given.end()
@@ -409,7 +419,7 @@ def _measured(value: object, units: Mapping[str, float], what: str, such: str) -
         number = value
     elif isinstance(value, str) and (parts := _AMOUNT.fullmatch(value)) and parts[2] in units:
         number = float(parts[1]) * units[parts[2]]
-    if number is None or not 0 < number < 1e9:
+    if number is None or not 0 < number < (1e12 if units is _SIZES else 1e9):
         raise BadInput(f"{what} is a number above 0, or a text such as {such}, given {shorten(value)}.")
     return float(number)
 

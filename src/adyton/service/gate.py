@@ -42,6 +42,7 @@ STATUSES = {
     "MethodNotAllowed": 405,
     "TooSlow": 408,
     "BudgetExceeded": 409,
+    "OverQuota": 409,
     "LedgerMismatch": 409,
     "UnderWay": 409,
     "Gone": 410,

@@ -30,6 +30,7 @@ from adyton.schema.plain_values import as_plain
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Message, NotFound, Refused
 from adyton.service.operations import MEASURE, UNKNOWN, Operations, WorkerProcess, log
+from adyton.service.quotas import Quota, WorkDone
 
 _WORD = 500
 
@@ -71,6 +72,8 @@ class Keeper:
             anchor=self.anchor,
             limits=self.limits_of,
         )
+        quota = Quota.of(self._settings["worker"].get("quota"))
+        self.operations.work = None if quota is None else WorkDone(quota.work)
 
     def _opened(self) -> Ledger:
         ledger = Ledger.open(self._settings["worker"]["ledger"], total=self.worker.total, dataset=self.name)

@@ -32,6 +32,7 @@ from adyton.kernel.ledger import Ledger, Limits, StoredRequest
 from adyton.kernel.ledger.requests import past_of
 from adyton.service import channel
 from adyton.service.channel import Busy, Gone, Message, NotFound, Refused, UnderWay
+from adyton.service.quotas import WorkDone
 
 _CURATOR = ""
 """The name under which curators take turns."""
@@ -67,6 +68,8 @@ class Operations:
         self._name, self._ledger, self._worker = name, ledger, worker
         self._time_limit, self._anchor, self._limits = time_limit, anchor, limits
         self._turns, self._holder = Turns(), this_holder()
+        self.work: WorkDone | None = None
+        """What analysts have used of their quotas, where they have some."""
         self._tasks: dict[Key, asyncio.Task[Message]] = {}
         """The requests that are being carried out, or wait for their turn."""
 
@@ -191,6 +194,9 @@ class Operations:
             await asyncio.to_thread(self._ledger.take_request, who, id, self._holder)
         async with self._turns.turn(who or _CURATOR):
             try:
+                if row is None and who is not None and self.work is not None:
+                    size = await self._sized(who, body)
+                    self.work.book(who, size["work"])
                 outcome = await self._worked(self._asked(key, body), resume=row is not None)
             except AdytonError:
                 row = await self._given_up(key)
@@ -202,6 +208,13 @@ class Operations:
         if outcome["status"] == "waiting":
             return outcome
         return {**outcome, "receipt": await asyncio.to_thread(self._anchored, key)}
+
+    async def _sized(self, who: str, body: str) -> Any:
+        """How much work a request is; refused, if it would store too much."""
+        try:
+            return await self._worker.call({"call": "size", "analyst": who, "body": body}, self._time_limit)
+        except Died:
+            raise Busy("The process behind this data set was ended. Try again.") from None
 
     def _asked(self, key: Key, body: str) -> Message:
         """What a worker is told of a request, whatever it does for it."""

@@ -331,6 +331,7 @@ class Service:
         shared = self._config.sharing(dataset)
         joins = [ADD] if len(shared) > 1 and ADD not in dataset.accept else []
         total = next((one.total for one in shared if one.total is not None), None)
+        quota = {"storage": dataset.storage, "work": dataset.work, "least_epsilon": str(dataset.least_epsilon)}
         settings = {
             "name": dataset.name,
             "parent": os.getpid(),
@@ -352,6 +353,7 @@ class Service:
                 "accept": [*dataset.accept, *joins],
                 "unit": dataset.unit,
                 "anchor": dataset.anchor,
+                "quota": quota,
             },
         }
         return Part(

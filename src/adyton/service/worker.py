@@ -30,6 +30,7 @@ from adyton.result.pending import Measurements, in_short
 from adyton.result.result import Result
 from adyton.schema.attributes import CelledAttribute
 from adyton.service.channel import Gone, Message, error_of, read, write
+from adyton.service.quotas import Quota, bytes_of, lines_of_groups, work_of
 from adyton.service.sealing import seal
 from adyton.session import Session
 from adyton.session.run import admitted, resumed
@@ -89,6 +90,7 @@ class Worker:
         if settings.get("anchor") is not None:
             ledger.keep_anchor(settings["anchor"])
         self.doors: dict[str, Door] = {}
+        self.quota = Quota.of(settings.get("quota"))
 
     # ---- what is public ---------------------------------------------------------------------------------------------
 
@@ -121,6 +123,20 @@ class Worker:
                 "attributes, or declare fewer levels or bins."
             )
         return program
+
+    def size(self, analyst: str, body: str) -> Message:
+        """How much work a request is, from public sizes; it is refused if its answer would not fit into the storage
+        that its analyst has left."""
+        asked = sent_request(json.loads(body))
+        lines, queries = self._fitting(asked).lines, len(getattr(asked.task, "queries", None) or ())
+        lines = lines_of_groups(lines) if isinstance(asked.task, NumbersTask) else lines
+        self._check_quota(analyst, asked.epsilon, lines + queries, body)
+        return {"work": work_of(lines, queries)}
+
+    def _check_quota(self, analyst: str | None, epsilon: Fraction, lines: int, body: str) -> None:
+        if analyst is not None and self.quota is not None:
+            self.quota.check_epsilon(epsilon)
+            self.quota.check_storage(self.ledger.stored_for(analyst), bytes_of(epsilon, lines, body))
 
     def ask(self, analyst: str | None, id: str, holder: str, body: str, limits: Any) -> Message:
         """Carry out a request, and store it and its result; where the limits of its analyst demand it, it is stored and
@@ -220,6 +236,7 @@ class Worker:
         answers = getattr(getattr(mechanism, "queries", None), "count", 0)
         if answers > MOST_LINES:
             raise BadInput(f"a service returns at most {MOST_LINES:,} answers of a measurement, given {answers:,}.")
+        self._check_quota(analyst, amount, answers, body)
         with self._behalf(analyst, id, holder=holder, limits=_limits(limits)):
             self.kernel.afford(source, amount)
             self.ledger.begin_request(analyst, id, body=body, limits=_limits(limits), holder=holder)
@@ -259,7 +276,7 @@ class Worker:
 CALLS: Mapping[str, Callable[..., Message]] = {
     name: getattr(Worker, name)
     for name in (
-        "describe", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
+        "describe", "size", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
     )
 }  # fmt: skip
 """What a keeper may ask of a worker."""

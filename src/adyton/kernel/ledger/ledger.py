@@ -68,6 +68,7 @@ from adyton.kernel.ledger.requests import (
     read_answers,
     read_request,
     read_requests,
+    size_of,
     status_at_first,
     withdrawn,
     write_decision,
@@ -412,6 +413,10 @@ class Ledger(Budgeted):
     def requests(self) -> tuple[StoredRequest, ...]:
         """All requests, oldest first, without their results."""
         return self._read(read_requests)
+
+    def stored_for(self, analyst: str | None) -> int:
+        """How many characters are stored for an analyst: requests, results and answers."""
+        return self._read(lambda connection: size_of(connection, analyst))
 
     def waiting(self) -> int:
         """How many requests about this data set wait for consent."""

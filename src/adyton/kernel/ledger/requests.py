@@ -133,6 +133,17 @@ def count_waiting(connection: Connection, dataset: int) -> int:
     return int(count)
 
 
+def size_of(connection: Connection, analyst: str | None) -> int:
+    """How many characters are stored for an analyst, with some for each request."""
+    requests = "SELECT coalesce(sum(length(body) + coalesce(length(result), 0) + 512), 0) FROM requests"
+    answers = "SELECT coalesce(sum(length(answer)), 0) FROM answers a JOIN entries e ON e.number = a.entry"
+    ((asked,), (answered,)) = (
+        connection.execute(f"{query} WHERE analyst = ?", (name,)).fetchone()
+        for query, name in ((requests, analyst or ""), (answers, analyst))
+    )
+    return int(asked) + int(answered)
+
+
 def _stored(row: tuple[str, ...]) -> StoredRequest:
     if row[4] not in get_args(RequestStatus) or not all(isinstance(text, str) for text in row[:6]):
         raise DamagedError("a request has a value of the wrong type")

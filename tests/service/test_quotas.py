@@ -1,0 +1,116 @@
+"""What one analyst may store, and how much work they may ask for, whatever their ε."""
+
+import json
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+
+from adyton.service.config import DataSet
+from adyton.service.quotas import OverQuota, WorkDone, bytes_of
+from service.whole import Served
+
+CELLS = {"task": {"task": "histogram", "attributes": ["age", "sex", "ward"]}, "epsilon": "1e-11"}
+COUNT = {"task": {"task": "count"}, "epsilon": "0.001"}
+QUOTA = 400 << 10
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    more = f"least_epsilon = 1e-12\nstorage = {QUOTA}\nwork = 60_000"
+    with Served(tmp_path_factory.mktemp("quotas"), more=more) as service:
+        yield service
+
+
+def stored(served, who):
+    """How many characters of the ledger are somebody's."""
+    with closing(sqlite3.connect(served.folder / "people.ledger")) as database:
+        asked = "select coalesce(sum(length(body) + coalesce(length(result), 0)), 0) from requests where analyst = ?"
+        answered = (
+            "select coalesce(sum(length(answer)), 0) from answers join entries on number = entry where analyst = ?"
+        )
+        return sum(database.execute(query, (who,)).fetchone()[0] for query in (asked, answered))
+
+
+def refusal(reply):
+    return reply[0], json.loads(reply[2])["error"]
+
+
+def test_one_analyst_stores_at_most_the_quota_and_others_go_on(served):
+    said, longest, ended = [], [], threading.Event()
+
+    def others():
+        while not ended.is_set():
+            begun = time.monotonic()
+            assert served.ask(f"m{len(longest)}", COUNT)[0] == 200
+            longest.append(time.monotonic() - begun)
+
+    for place, first in enumerate((COUNT, CELLS)):  # nothing is compiled later
+        assert served.ask(f"first{place}", first, "olga")[0] == 200
+    honest = threading.Thread(target=others)
+    honest.start()
+    try:
+        for number in range(12):
+            said.append(served.ask(f"z{number}", CELLS, "zoe"))
+    finally:
+        ended.set()
+        honest.join()
+    assert [said[0][0], said[-1][0]] == [200, 409]
+    assert refusal(said[-1])[1]["kind"] == "OverQuota"
+    assert "bytes" in refusal(said[-1])[1]["message"]
+    assert 32_000 < stored(served, "zoe") <= QUOTA
+    assert len(longest) > 2
+    assert max(longest) <= 2
+    assert served.ask("z0", CELLS, "zoe")[0] == 200  # what was paid for is there
+    assert served.ask("later", CELLS | {"epsilon": "1"}, "olga")[0] == 200
+
+
+def test_waiting_requests_take_of_the_quota(served):
+    """They cost nothing."""
+    sets = [{"age": [number % 100]} for number in range(1_000)]
+    asked = {"task": {"task": "queries", "queries": sets}, "epsilon": "2"}
+    for place in range(20):
+        status, *_ = reply = served.ask(f"w{place}", asked, "ben")
+        if status == 409:
+            break
+        assert status == 202
+    assert refusal(reply)[1]["kind"] == "OverQuota"
+    assert stored(served, "ben") <= QUOTA
+
+
+def test_the_size_that_is_foreseen_is_enough(served):
+    histogram = {"task": "histogram", "attributes": ["age", "sex"]}
+    for place, (task, lines, epsilon, more) in enumerate(
+        [
+            (histogram, 200, "1", {}),
+            (histogram, 200, "1e-11", {"algorithm": "identity"}),
+            ({"task": "marginals", "way": 2}, 608, "1", {}),
+        ]
+    ):
+        before, asked = stored(served, "mara"), {"task": task, "epsilon": epsilon, **more}
+        reply = served.ask(f"s{place}", asked)
+        assert reply[0] == 200, reply[2]
+        assert stored(served, "mara") - before <= bytes_of(Fraction(epsilon), lines)
+
+
+def test_a_budget_that_is_too_small(served):
+    status, said = refusal(served.ask("tiny", CELLS | {"epsilon": "1e-13"}, "zoe"))
+    assert (status, said["kind"]) == (400, "BadInput")
+    assert "at least 0.000000000001" in said["message"]
+    assert DataSet.least_epsilon == Fraction(1, 10**6)
+
+
+def test_work_is_given_back_within_an_hour():
+    now = [0.0]
+    done = WorkDone(1_000, lambda: now[0])
+    done.book("zoe", 900)
+    done.book("mara", 1_000)
+    with pytest.raises(OverQuota, match="100 of your 1,000"):
+        done.book("zoe", 200)
+    now[0] = 900.0
+    done.book("zoe", 300)
+    with pytest.raises(OverQuota, match="Ask for fewer cells"):
+        done.book("ben", 1_001)
