@@ -91,7 +91,8 @@ def command(
     allowed = None if total is None else budget(total, "total")
     if allowed is not None:
         accept_large(allowed, "a total", "person", yes=yes)
-    workplace = Workplace(folder)
+    word = secrets.token_hex(5)
+    workplace = Workplace(folder, word)
     datasets, first = dict[str, config.DataSet](), "/new"
     if sys.stdout.isatty():
         say(f"Opening {given} …" if place is not None else "Starting …")  # this takes some seconds
@@ -104,7 +105,7 @@ def command(
             datasets[dataset.name], first = dataset, path_to("tables", dataset.name)
             workplace.opened(key, dataset.name)
     with tempfile.TemporaryDirectory(prefix="adyton-open-") as private:
-        _serve(workplace, datasets, first, Path(private), port, browser=not no_browser)
+        _serve(workplace, datasets, first, Path(private), port, word, browser=not no_browser)
 
 
 def _serve(
@@ -113,11 +114,12 @@ def _serve(
     first: str,
     private: Path,
     port: int,
+    word: str,
     *,
     browser: bool,
 ) -> None:
     """Serve until Ctrl-C. What signs somebody in is made in a *private* folder, which is deleted at the end."""
-    key = secrets.token_hex(32)
+    key, base = secrets.token_hex(32), f"/{secrets.token_urlsafe(16)}"
     links, tokens = Links(key), access.Access(private / "access.sqlite")
     settings = config.Config(
         datasets=datasets,
@@ -134,18 +136,20 @@ def _serve(
     )
     pages = {
         "links": key,
+        "base": base,
         "local_token": tokens.make(config.OWNER, role="curator"),
         "folder": str(workplace.folder),
     }
     service = supervisor.Service(settings, remark, supervisor.LocalCalls(workplace.answer, pages))
 
     def link() -> str:
-        return f"{service.address}{path_to('enter', link=links.make(), to=first)}"
+        return f"{service.address}{base}{path_to('enter', link=links.make(), to=first)}"
 
     def ready() -> None:
         opened = f"{', '.join(datasets)} is open" if datasets else f"The tables in {workplace.folder} can be opened"
         say(f"{opened} at {service.address}, on this machine alone. Ctrl-C ends it.")
         say(f"This link signs you in, once and within ten minutes: {link()}")
+        say(f"To raise a total, or to open a second ledger for a table, the browser asks for this word: {word}")
         if sys.stdin is not None and sys.stdin.isatty():
             say("Press Enter for a new link.")
         with suppress(OSError, ValueError):  # standard input is a file, or closed

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hmac
 import inspect
 import json
 import os
@@ -42,6 +43,7 @@ from adyton.service.supervisor import Service
 _MOST = 1000
 """How many tables of a folder are listed."""
 _LONGEST_CONSENT = 500
+_SECONDS_FOR_WRONG = 1
 _LONGEST_NAME = 200
 _MOST_LEDGERS = 200
 _COMPRESSED = (".gz", ".zst", ".bz2", ".zip")
@@ -53,6 +55,10 @@ PERSON = "person"
 
 class SchemaExists(AdytonError):
     """A schema file that would be replaced by another one."""
+
+
+class Unconfirmed(AdytonError):
+    """What cannot be undone, and lacks the word of the terminal."""
 
 
 class OtherLedger(AdytonError):
@@ -101,8 +107,10 @@ class Place:
 class Workplace:
     """The tables of a folder, and those that were picked elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, word: str) -> None:
+        """*word* confirms what cannot be undone: the terminal shows it, and no browser knows it."""
+        self.folder, self._word = folder, word
+        self._confirming = asyncio.Lock()
         self._picked: dict[str, Place] = {}
         self._totals: dict[str, str] = {}
         """The totals that were given with tables, by their keys."""
@@ -218,6 +226,7 @@ class Workplace:
         replace: bool = False,
         another: bool = False,
         restore: bool = False,
+        word: str = "",
     ) -> Message:
         """Open a table, with the text of a schema or the one that lies beside it; the name of its data set.
 
@@ -243,6 +252,8 @@ class Workplace:
             asks = needs_consent(place, account, others)
             if asks and not another:
                 raise OtherLedger(f"{in_words(others)}. Tick that the data owner agrees to another ledger.")
+            if asks:
+                await self._confirm(word)
             if restore:
                 schema = (await standing(place, account))["own"] or None
             text = _text(place.schema) if schema is None else schema
@@ -260,7 +271,17 @@ class Workplace:
                 await asyncio.to_thread(_noted, dataset, in_words(others))
             return {"name": dataset.name}
 
-    async def raise_total(self, service: Service, name: str, total: str, consent: str, large: bool = False) -> Message:
+    async def _confirm(self, word: str) -> None:
+        """Refuse what cannot be undone without the word of the terminal: a browser that was left open, or a cookie that
+        somebody else got, does not have it. A wrong word takes a second, one at a time."""
+        async with self._confirming:
+            if not hmac.compare_digest(word.strip().lower().encode(), self._word.encode()):
+                await asyncio.sleep(_SECONDS_FOR_WRONG)
+                raise Unconfirmed("Type the word that the terminal shows for this, where adyton open runs.")
+
+    async def raise_total(
+        self, service: Service, name: str, total: str, consent: str, large: bool = False, word: str = ""
+    ) -> Message:
         """Raise the total of an open table with the data owner's consent, which the ledger records."""
         if name not in service.datasets:
             raise NotFound(f"There is no open table {shorten(name)}.")
@@ -277,6 +298,7 @@ class Workplace:
             raise BadInput("Say who consents for the data owner: a total is raised with consent, and it is recorded.")
         if len(consent) > _LONGEST_CONSENT:
             raise BadInput(f"Say who consents in at most {_LONGEST_CONSENT} characters, given {len(consent):,}.")
+        await self._confirm(word)
         try:
             await asyncio.to_thread(service.raise_total, name, allowed, consent.strip())
         except LedgerMismatch as problem:

@@ -31,7 +31,7 @@ class Person:
     @property
     def path(self):
         """Where the browser is."""
-        return str(self.evaluate("location.pathname"))
+        return str(self.evaluate("location.pathname")).removeprefix(urlsplit(self.address).path)
 
     @property
     def words(self):
@@ -132,6 +132,8 @@ class Person:
 
     def _place(self, what, nth):
         place = None
+        if what.startswith("["):  # an attribute with a path
+            what = what.replace('="/', f'="{urlsplit(self.address).path}/')
 
         def known():
             nonlocal place

@@ -45,6 +45,8 @@ class Opened:
         )
         self.said = self.process.stdout.readline()
         self.link = self.next_link()
+        self.word = self.process.stdout.readline().split()[-1]
+        self.address = self.link.partition("/enter")[0]
         self.port = int(re.search(r"127\.0\.0\.1:(\d+)", self.link)[1])
         return self
 
@@ -67,8 +69,8 @@ class Opened:
 
     def enter(self, link=None):
         """A visitor who has followed a link, and the page where it led."""
-        visitor = Visiting(f"127.0.0.1:{self.port}")
-        page = visitor.get((link or self.link).partition(str(self.port))[2])
+        visitor = Visiting(f"127.0.0.1:{self.port}", self.address.partition(str(self.port))[2])
+        page = visitor.get((link or self.link).removeprefix(self.address))
         return visitor, page
 
     def processes(self):

@@ -201,3 +201,21 @@ def test_a_service_of_one_machine_answers_under_its_own_name_only():
     message = {"method": "GET", "path": "/enter"}
     assert site.answer({**message, "host": "evil.example"})["status"] == 400
     assert site.answer({**message, "host": "127.0.0.1:8000"})["status"] == 200
+
+
+def test_the_pages_of_one_person_have_a_secret_address(opened):
+    """A server at another port of the machine gets no cookie for its own paths, and no page names the secret one."""
+    base = opened.visitor.base
+    assert len(base) > 20
+    followed = Visiting(opened.visitor.place, base)
+    said = followed.get(opened.fresh_link().removeprefix(opened.address), follow=False).headers
+    assert {"HttpOnly", "SameSite=Strict", f"Path={base}/"} <= set(said["set-cookie"].split("; "))
+    assert said["referrer-policy"] == "no-referrer"
+    assert followed.get("/").status == 200
+    stranger = Visiting(opened.visitor.place)
+    stranger.cookies = followed.cookies
+    for path in ("/", "/tables/visits.csv/ledger", "/enter", "/static/site.js", "//", f"{base}x/"):
+        page = stranger.get(path)
+        assert page.status == 404, path
+        assert base[1:] not in page.html
+    assert stranger.get(f"{base}/").status == 200

@@ -97,7 +97,7 @@ class Table:
 
     def enter(self):
         """Sit down at the browser, and follow a link that the terminal prints."""
-        self.person = Person(self.browser, f"http://127.0.0.1:{self.opened.port}")
+        self.person = Person(self.browser, self.opened.address)
         self.person.goes(self.opened.fresh_link()).sees("What is public about this table")
         assert self.person.path == self.place
 

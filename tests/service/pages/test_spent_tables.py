@@ -76,12 +76,16 @@ def test_the_total_rises_with_consent_and_the_open_table_has_it(spent):
         ({"total": "2", "consent": "Ann" * 200}, "at most 500 characters, given 600"),
         ({"total": "20", "consent": "Ann"}, "protects hardly anybody"),
         ({"total": "much", "consent": "Ann"}, "finite number"),
+        ({"total": "2", "consent": "Ann"}, "the word that the terminal shows"),
+        ({"total": "2", "consent": "Ann", "word": "0" * 10}, "the word that the terminal shows"),
     ]:
         page = spent.visitor.post("/tables/visits.csv/ledger", **typed)
         assert page.status == 400
         assert words in page.words
     assert Ledger.read(spent.folder / "visits.ledger").total == 1
-    page = spent.visitor.post("/tables/visits.csv/ledger", total="2", consent="Ann Lee, second edition")
+    page = spent.visitor.post(
+        "/tables/visits.csv/ledger", total="2", consent="Ann Lee, second edition", word=spent.word
+    )
     assert "ε = 1 of 2 left" in page.words
     (event,) = Ledger.read(spent.folder / "visits.ledger").events
     assert (event.old, event.new, event.consent) == ("1", "2", "Ann Lee, second edition")
@@ -93,6 +97,10 @@ def test_the_total_rises_with_consent_and_the_open_table_has_it(spent):
 
 def test_another_ledger_with_a_tick_records_that_it_adds(spent):
     page = spent.visitor.post("/new/visits.csv", step="open", another="yes", **FORM | {"ledger": "second.ledger"})
+    assert (page.status, "the word that the terminal shows" in page.words) == (400, True)
+    assert not (spent.folder / "second.ledger").exists()
+    allowed = {"another": "yes", "word": spent.word, "ledger": "second.ledger"}
+    page = spent.visitor.post("/new/visits.csv", step="open", **FORM | allowed)
     assert "ε = 1 of 1 left" in page.words
     (event,) = Ledger.read(spent.folder / "second.ledger").events
     assert event.changed == "other ledgers"

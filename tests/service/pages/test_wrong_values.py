@@ -96,7 +96,7 @@ class Site:
         self.browser, self.opened, self.served = browser, opened, served
         self.own, _ = opened.enter()
         self.olga, self.address = visit_as("olga"), address
-        self.local = f"http://127.0.0.1:{opened.port}"
+        self.local = opened.address
         form = next(form for form in forms_of(self.own.get("/new/clinic.csv")) if "total" in form.names)
         page = self.post(self.own, form.action, [*form.with_value("total", "40"), ("large", "yes"), ("step", "open")])
         assert page.path == HERE, page.words

@@ -53,7 +53,9 @@ class _Words(HTMLParser):
 class Visiting:
     """Visits a service at a Unix socket, or at a host and port."""
 
-    def __init__(self, place):
+    def __init__(self, place, base=""):
+        """*base*: what all paths of the site begin with; here they are written without it."""
+        self.base = base
         self.place, self.cookies, self.form_key = str(place), {}, ""
 
     def get(self, path, follow=True, headers=None):
@@ -92,9 +94,11 @@ class Visiting:
             text = urlencode(fields, doseq=True)
             head.setdefault("Content-Type", "application/x-www-form-urlencoded")
         try:
-            connection.request(method, path, text, head)
+            connection.request(method, self.base + path, text, head)
             reply = connection.getresponse()
             body = reply.read()
+            if self.base and "disposition" not in str(reply.headers):
+                body = body.replace(self.base.encode(), b"")
         finally:
             connection.close()
         for name, value in reply.getheaders():
@@ -102,6 +106,7 @@ class Visiting:
                 key, _, rest = value.partition("=")
                 self.cookies[key] = rest.partition(";")[0]
         own = {name.lower(): value for name, value in reply.getheaders()}
+        own |= {name: own[name].removeprefix(self.base) for name in ("location", "adyton-next") if name in own}
         return Seen(urlsplit(path).path, reply.status, own, body)
 
 

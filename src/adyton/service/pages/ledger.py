@@ -96,11 +96,12 @@ def ledger(
 def raise_total(visit: Visit, table: str) -> Page:
     """Raise the total, where one person has the table; or say at its field what is missing."""
     typed = {name: visit.text(name) for name in ("total", "consent", "large")}
-    given = {**typed, "large": bool(typed["large"])}
+    given = {**typed, "large": bool(typed["large"]), "word": visit.text("word")}
     try:
         visit.local("raise_total", name=table, **given)
     except Refused as problem:
         where = "consent" if str(problem).startswith("Say who consents") else "total"
+        where = "word" if problem.kind == "Unconfirmed" else where
         return ledger(visit, table, status=400, typed=typed, problems={where: sentence(plain_ratio(str(problem)))})
     visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
     return redirect(path_to("tables", table, "ledger"))

@@ -64,7 +64,8 @@ def signed_out(visit: Visit) -> Page:
 
 def _left(visit: Visit, location: str) -> Page:
     visit.site.visitors.leave(visit.cookie)
-    ended = f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
+    name = cookie_name(secure=visit.secure, mark=visit.site.mark)
+    ended = f"{name}=; Path={visit.site.base}/; Max-Age=0" + "; Secure" * visit.secure
     return Page(b"", 303, headers={"location": location, "set-cookie": ended})
 
 
@@ -74,7 +75,7 @@ def _entered(visit: Visit, token: str, to: str) -> Page:
     client = Client(Address.of(f"unix:{visit.site.settings['api']}"), token, 5.0)
     me = client.call("GET", "/v1/me").plain()
     cookie = visit.site.visitors.enter(token, str(me["name"]), str(me["role"]))
-    kind = f"Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
+    kind = f"Path={visit.site.base}/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
     return Page(
         b"",
         303,

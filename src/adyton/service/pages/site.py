@@ -52,6 +52,10 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+_PLACES = {"location", "adyton-next"}
+"""Headers with a path of ours."""
+_ELSEWHERE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>There is no such page – Adyton</title>
+<h1>There is no such page</h1><p>Use the link that the terminal shows; press Enter there for a new one.</p></html>"""
 _MOST_FIELDS = 20_000
 _MOST, _MOST_EACH = 64, 16
 """How many pages are made at once, of all and for each person."""
@@ -69,6 +73,9 @@ class Site:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
+        self.base = str(settings.get("base", ""))
+        """What all paths begin with: on one machine it is another one for each run, and only its owner knows it.
+        Browsers send cookies to every port of a machine, but not to other paths."""
         self.visitors = Visitors()
         key = settings.get("links")
         self.links = Links(key) if key else None
@@ -81,6 +88,8 @@ class Site:
         """The reply to a call that the HTTP process passes on, as it passes it."""
         page = self._page(message)
         headers = {**_HEADERS, "content-type": page.kind, **page.headers}
+        for name in _PLACES & headers.keys():
+            headers[name] = f"{self.base}{headers[name]}"
         return {
             "status": page.status,
             "headers": [[name, value] for name, value in headers.items()],
@@ -98,6 +107,10 @@ class Site:
         visit.host = str(message.get("host", ""))
         try:
             self._check_host(visit)
+            if self.base:
+                if not visit.path.startswith(f"{self.base}/"):
+                    return Page(_ELSEWHERE.encode(), 404)
+                visit.path = visit.path.removeprefix(self.base)
             visit.query = _fields(message.get("query", ""))
             visit.cookie = _cookie(message, self.mark)
             visit.visitor = self.visitors.find(visit.cookie)

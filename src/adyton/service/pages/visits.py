@@ -30,6 +30,8 @@ Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
 _DIGITS = 15
 _THOUSANDS = re.compile(r"\d{1,3}([,'’ \u00a0\u202f])\d{3}(\1\d{3})*")
+_LINKS = re.compile(r'[ \n](?:href|src|action|formaction|data-live|data-refresh)="/(?=[^/])')
+"""Where a path of ours begins in a template; what visitors have typed has other quotes there."""
 _LONGEST_RATIO = 5
 _FIRST_DIGITS = Context(prec=6, rounding=ROUND_DOWN)
 _PATIENCE = 5.0
@@ -150,6 +152,8 @@ class Visit:
         """The page of a template."""
         own = {"visitor": self.visitor, "path": self.path, "local": self.site.settings.get("workplace") is not None}
         text = templates().get_template(template).render(**own, **values)
+        if self.site.base:
+            text = _LINKS.sub(rf"\g<0>{self.site.base[1:]}/", text)
         return Page(text.encode("utf-8"), status)
 
 

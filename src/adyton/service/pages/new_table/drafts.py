@@ -264,6 +264,8 @@ def problems_of_check(checked: Mapping[str, Any], own: Reading | None) -> dict[s
 def field_of_opening(problem: Refused) -> str:
     """The field that a refusal to open a table belongs to."""
     said = str(problem)
+    if problem.kind == "Unconfirmed":
+        return "word"
     if problem.kind in ("SchemaExists", "OtherLedger"):
         return "replace" if problem.kind == "SchemaExists" else "another"
     if problem.kind == "LedgerMismatch" and "total" in said:
@@ -292,6 +294,7 @@ _WHOLE = {
     "ledger": "Ledger",
     "replace": "The schema that exists",
     "another": "Another ledger",
+    "word": "The word of the terminal",
     "text": "Schema",
     "opening": "The table",
 }

@@ -216,7 +216,7 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
         changed = text if is_unsaved(draft, about) else None  # the same schema in other words replaces nothing
         given = {"schema": changed, "total": total or None, "ledger": ledger or None, **ticks}
         try:
-            name = visit.local("open", file=about["file"], **given)["name"]
+            name = visit.local("open", file=about["file"], word=visit.text("word"), **given)["name"]
         except Refused as problem:
             problems = {field_of_opening(problem): str(problem)}
         else:
@@ -271,7 +271,7 @@ def _form(
         labels=labels_of(columns, problems),
         good=good,
         unsaved=unsaved,
-        second=words_of_second(about, text_of(typed, "total"), asked="another" in problems),
+        second=words_of_second(about, text_of(typed, "total"), asked=bool({"another", "word"} & set(problems))),
         unit_options=[("", "choose a column"), *((str(place), own.name) for place, own in enumerate(columns))],
         is_text=draft.is_text,
         unread=draft.unread,
@@ -305,7 +305,7 @@ def _fields_of_file(file: FileFormat) -> dict[str, list[str]] | None:
 def _keep(visit: Visit, draft: Draft) -> None:
     """Keep the fields of the form."""
     mode = draft.typed.get("as", ["form"])
-    left_out = ("form_key", "step", *_TICKS)
+    left_out = ("form_key", "step", "word", *_TICKS)
     own = {name: list(values) for name, values in visit.form.items() if name not in left_out}
     if "text" in own:
         own["text"] = ["\n".join(own["text"][0].splitlines())]
