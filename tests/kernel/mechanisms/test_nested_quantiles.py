@@ -78,6 +78,14 @@ def test_many_lines_for_one_debit():
     assert kernel.spent == 2
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_equal_rows_have_all_quantiles_in_their_cell(count):
+    """However many quantiles are nested in one another, and though a place has all rows on both sides of a choice."""
+    parts = tuple(F(part, count + 1) for part in range(1, count + 1))
+    kernel = Kernel.simulated(np.where(np.arange(9) == 1, 4000, 0), epsilon=2, seed=count)
+    assert kernel.root.select(NestedQuantiles(9, 9, parts, np.ones(9, dtype=int)), 2) == (1,) * count
+
+
 def test_wire_and_bad_input():
     one = NestedQuantiles(4, 3, QUARTERS, np.array([2, 1, 1]))
     assert encode(decode(encode(one))) == encode(one)
