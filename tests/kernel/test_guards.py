@@ -176,14 +176,24 @@ def test_queries_are_exact_at_the_bound_of_64_bits(name: str) -> None:
                 assert flat(apply(values)) == flat(apply(values.astype(object)))
 
 
-@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 3), Fraction((1 << 56) - 1, 1 << 55), Fraction(1, 1 << 80)])
-def test_scales_of_weighted_queries_are_exact_or_larger(rate: Fraction) -> None:
+RATES = [1, Fraction(1, 3), Fraction((1 << 56) - 1, 1 << 55), Fraction(1, 1 << 80), Fraction(1000, 7), 1 << 60]
+RATES += [Fraction((1 << 90) + 1, 3 << (90 + shift)) for shift in (-40, -12, 0, 3, 19, 40)]
+
+
+@pytest.mark.parametrize("rate", list(map(Fraction, RATES)))
+def test_scales_of_weighted_queries_are_exact_or_a_little_larger(rate: Fraction) -> None:
     mechanism = VectorLaplace(Identity(3), np.array([1, 12345, 1 << 25]))
     scales = mechanism.scales(rate)
     above = np.broadcast_to(scales.numerator, (3,)).tolist()
     below = np.broadcast_to(scales.denominator, (3,)).tolist()
     for weight, one, other in zip(mechanism.weights.tolist(), above, below, strict=True):
-        assert Fraction(one, other) >= Fraction(1 << 25, weight) / rate > 0
+        exact = Fraction(1 << 25, weight) / rate
+        assert exact <= Fraction(one, other) <= exact * (1 + Fraction(1, 1 << 11))
+
+
+def test_weights_are_whole_numbers_of_a_grid() -> None:
+    assert VectorLaplace.weighted(Identity(3), [1e-30, 1, 2]).weights.tolist() == [1, 1 << 23, 1 << 24]
+    assert VectorLaplace.weighted(Identity(3), [3, 3, 3]).weights is None
 
 
 def test_the_largest_clip_fits_the_weights_of_buckets() -> None:

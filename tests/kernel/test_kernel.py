@@ -161,6 +161,7 @@ def test_a_tiny_budget_gives_enormous_noise_and_still_works():
         (lambda k: k.root.select("sex").vectorize().measure(Identity(2), 1, weights=[1, -1]), "greater than 0"),
         (lambda k: k.root.select("sex").vectorize().measure(Identity(2), 1, weights=[1]), "one per query"),
         (lambda k: k.root.select("sex").vectorize().measure(Identity(2), 1, weights=["a", "b"]), "one per query"),
+        (lambda k: k.root.select("sex").vectorize().measure(Identity(2), 1, weights=[1, 0]), "one per query"),
         (lambda k: k.root.select("sex").vectorize().reduce(Partition([0])), "has 2 cells"),
         (lambda k: k.root.select("sex").vectorize().split(Partition([0, 0], groups=2)), "no cells"),
         (lambda k: k.root.select("sex").vectorize().map(Identity(3)), "has 2 cells"),

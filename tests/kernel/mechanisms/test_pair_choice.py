@@ -127,3 +127,7 @@ def test_guesses_that_are_none(table):
 def test_guesses_keep_their_precision():
     assert GuessedTables.of({0: [1e9, 0.5]}).bits == 16
     assert GuessedTables.of({0: [2.0**60, 1]}).numbers.tolist() == [2**60, 1]
+
+
+def test_a_price_is_kept_within_its_bounds():
+    assert [PairChoice.of({0: [[1.5]]}, scale, 1).price for scale in (10**30, 0, -1)] == [1 << 62, 0, 0]
