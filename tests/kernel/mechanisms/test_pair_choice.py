@@ -118,7 +118,7 @@ def test_long_numbers_are_exact(count):
     assert choice.draw(data, F(1, 3), ExactNoise(), 1).tolist() == [[0]]
 
 
-@pytest.mark.parametrize("table", [[np.nan, 1], [np.inf, 1], [2.0**63, 0]])
+@pytest.mark.parametrize("table", [[np.nan, 1], [np.inf, 1], [2.0**62, 0], [-(2.0**63), 0]])
 def test_guesses_that_are_none(table):
     with pytest.raises(BadInput, match="finite numbers"):
         PairChoice.of({0: table}, 1, 1)
