@@ -45,9 +45,11 @@ def test_fields_become_a_schema():
     assert own.problems == {}
     assert own.schema.names == ("years", "sex", "when", "long")
     assert own.schema.column_of("years") == "age"
-    assert own.schema.attributes["sex"].labels == ("F", "M", "(other)")
+    assert own.schema.attributes["sex"].labels == ("F", "M", "(other)", "(null)")
+    kept = {attribute.nulls + attribute.outside for attribute in own.schema.attributes.values()}
+    assert kept == {"levelother"}  # unless somebody chooses otherwise, no row is left out
     assert own.schema.attributes["sex"].reading.missing == ("NA", -99)
-    assert own.schema.attributes["when"].size == 18
+    assert own.schema.attributes["when"].base_size == 18
     assert Schema.from_toml(own.text) == own.schema
 
 
@@ -424,6 +426,7 @@ def test_a_schema_with_names_of_people_that_somebody_wrote_is_opened_as_it_is(op
     (opened.folder / "named.csv").write_text("age,name\n34,QUOKKA-1\n")
     (opened.folder / "named.toml").write_text(f"# from the code book\n{text}\n")
     fields = {"c0-kind": "integer", "c0-min": "0", "c0-max": "119", "c1-kind": "identifier", "whose": "row"}
+    fields |= {"c0-nulls": "drop", "c0-outside": "drop"}
     page = visitor.post("/new/named.csv", step="open", **fields, total="1", ledger="")
     assert page.path == "/tables/named.csv", page.words
     assert "# from the code book" in (opened.folder / "named.toml").read_text()

@@ -63,7 +63,10 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str]] = {
 """The fields of a column: the key of the schema, the kinds that have it, and what it is in a message."""
 _USUAL = {"nulls": "drop", "outside": "drop", "case": "exact", "step": 1, "every": 1, "zone": "UTC"}
 """Values that are not written into a schema."""
+_KEPT = {"nulls": "level", "outside": "other"}
+"""What becomes of missing values and of others, unless somebody chooses: they are counted, and no row is left out."""
 _FIRST = {"bins": "20", "zone": "UTC", "by": "month", "measure": "minutes", "rows_per_unit": "1"}
+_FIRST |= _KEPT | {"others": _KEPT["outside"]}
 """What is filled in already."""
 _ABOUT = (
     (re.compile(r"(.+ )?levels?\b|the level|several levels|the spelling|case\b"), "levels"),
@@ -103,7 +106,7 @@ def read_fields(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat =
 
     >>> ages = {"c0-kind": ["integer"], "c0-min": ["0"], "c0-max": ["119"], "whose": ["row"]}
     >>> read_fields([ColumnFacts("age", "text", "text")], ages).schema
-    Schema(age: Integer(min=0, max=119))
+    Schema(age: Integer(min=0, max=119, nulls=level, outside=other))
     >>> read_fields([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
     {'c0-max': 'The smallest value (0) must not exceed the largest value (-1).'}
     """
@@ -189,12 +192,23 @@ def _entry(kind: str, place: int, column: ColumnFacts, typed: Typed) -> tuple[di
         for key in ("min", "max", "bins"):
             entry.pop(key, None)
         problems = {name: said for name, said in problems.items() if name.endswith("-edges")}
-    elif entry.get("by") not in PARTS:
-        for name, (key, kinds, what) in FIELDS.items():
-            needed = key in ("min", "max", "bins", "levels") and name != "edges" and kind in kinds
-            if needed and key not in entry and f"c{place}-{name}" not in problems:
-                problems[f"c{place}-{name}"] = f"Type {what}{_HOW.get(name, '')}."
+    elif entry.get("by") in PARTS:
+        entry = {key: value for key, value in entry.items() if (key, value) != ("outside", "other")}  # nothing is
+    else:
+        problems |= _not_typed(kind, place, entry, problems)
     return entry, problems
+
+
+def _not_typed(kind: str, place: int, entry: Mapping[str, Any], problems: Mapping[str, str]) -> dict[str, str]:
+    """What is missing from the entry of a column."""
+    names = {name: what for name, (key, kinds, what) in FIELDS.items() if kind in kinds and key not in entry}
+    return {
+        f"c{place}-{name}": f"Type {what}{_HOW.get(name, '')}."
+        for name, what in names.items()
+        if FIELDS[name][0] in ("min", "max", "bins", "levels")
+        and name != "edges"
+        and f"c{place}-{name}" not in problems
+    }
 
 
 _HOW = {
@@ -357,7 +371,7 @@ def ready_made() -> dict[str, tuple[str, dict[str, Any]]]:
     for name, text in presets().items():
         ((_, entry),) = [*read_toml(text)["attributes"].items()][:1]
         plain = {key: value for key, value in entry.items() if key != "column"}
-        made[name] = (text.splitlines()[0].removeprefix("# "), plain)
+        made[name] = (text.splitlines()[0].removeprefix("# "), _KEPT | plain if plain["type"] in _CELLED else plain)
     return made
 
 
@@ -415,6 +429,8 @@ def _fields(attribute: Attribute) -> Iterator[tuple[str, str]]:
     """The fields of an attribute, with their values."""
     entry = attribute_to_dict(attribute)
     entry.pop("column", None)
+    if attribute.kind in _CELLED:  # what a schema need not say, the form does
+        entry = dict.fromkeys(_KEPT, "drop") | entry
     for name in ready_made():
         if _plain_preset(name) == entry:
             yield "kind", f"{LIKE}{name}"
@@ -435,4 +451,4 @@ def _fields(attribute: Attribute) -> Iterator[tuple[str, str]]:
 def _plain_preset(name: str) -> dict[str, Any]:
     """The entry of a preset, as that of an attribute is written."""
     attributes, _ = attributes_from_dict({"attributes": {"column": ready_made()[name][1]}})
-    return attribute_to_dict(Schema(attributes).attributes["column"])
+    return dict.fromkeys(_KEPT, "drop") | attribute_to_dict(Schema(attributes).attributes["column"])

@@ -225,7 +225,7 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     return _form(visit, about, draft, problems)
 
 
-_AS_MOST = ("", "drop", "exact")
+_AS_MOST = ("", "level", "other", "exact")
 """What most people leave in the fields that are folded away."""
 
 
