@@ -12,7 +12,10 @@ from adyton.result.coverage import Total
 
 ROWS = 4000
 MISSING = "How many are missing because a value is unknown was not measured."
-EACH = "Each of these tables has only rows with known values of its own attributes; then the tables were made to agree."
+EACH = (
+    "Each of these tables has only rows with known values of its own attributes. They were then made to agree: where "
+    "values are missing, counts lie in between, and intervals do not account for it."
+)
 
 
 def table():
@@ -122,3 +125,14 @@ def test_readers_are_told_what_is_so_and_producers_what_to_do():
         assert "release again" not in public
         assert "adyton schema" not in public
     assert advice in release.explain().paragraphs
+
+
+def test_the_head_of_a_page_says_how_far_off_its_numbers_are():
+    rows = pd.DataFrame({"ward": ["a", "b"] * 1000, "stay": [3, 5] * 1000})
+    attributes = {"ward": ad.Categorical(["a", "b", "c", "d"]), "stay": ad.Integer(0, 20)}
+    opened = ad.Session(rows, schema=ad.Schema(attributes), epsilon=3)
+    head = render(opened.release(ad.Mean("stay", by="ward"), 1)).partition("<main>")[0]
+    assert re.search(r"Error of each mean</dt><dd>± 0\.\d+ to \d+", head)
+    assert "of 2 of them little is known" in head
+    head = render(opened.release(ad.Quantiles("stay"), 1)).partition("<main>")[0]
+    assert all(f"<dt>{name}</dt>" in head for name in ("25% quantile", "Median", "75% quantile"))

@@ -60,7 +60,7 @@ def model_view(fitted: FittedClassifier) -> View:
     model, dataset, counted = fitted.model, fitted.receipt.dataset, fitted.counted
     names, named = model.schema.names, fitted.classifier.method != AUTO
     noisy = f"{counted.beside}, counted with noise" if counted else "counted with noise"
-    rows = () if model.rows is None else (Fact("Rows, about", people(model.rows), (noisy,)),)
+    rows = () if model.rows is None else (Fact("Rows learnt from, about", people(model.rows), (noisy,)),)
     options = ", ".join(f"{name} = {value}" for name, value in fitted.classifier.options.items())
     trees = len(_trees_of(model)) - _MOST_TREES
     profiles = len(names) + 1 - _MOST_PROFILES if isinstance(model, ClassProfiles) else 0
@@ -78,6 +78,7 @@ def model_view(fitted: FittedClassifier) -> View:
             Fact("Method", fitted.method, ("as asked for" if named else "the default",)),
             Fact("Classes", f"{len(model.classes):,}", (f"from {len(names)} attribute{'s' * (len(names) > 1)}",)),
             *rows,
+            Fact("How often right", *_expected(fitted)),
         ),
         cost=(spent(fitted, f"of {display(fitted.asked)} that was asked for; " if fitted.asked else ""),),
         title="What was learnt",
@@ -90,6 +91,15 @@ def model_view(fitted: FittedClassifier) -> View:
         },
         reading=(Words(_PREDICTION.format(fitted.receipt.unit), "What a prediction is."),),
     )
+
+
+def _expected(fitted: FittedClassifier) -> tuple[str, tuple[str, ...]]:
+    """How often predictions are right, in a few words: that is known of other tables only."""
+    if fitted.look_alikes is None:
+        return "not measured", ()
+    right = [of.accuracy for of in fitted.look_alikes.results]
+    low, high = (f"{100 * end:.0f}" for end in (min(right), max(right)))
+    return "not measured", (f"{low} to {high}% on {len(right)} public tables like this one",)
 
 
 def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adyton.arrays import Flags, Reals
+from adyton.messages import joined
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_STEPS, Panel, kind_of, without
-from adyton.report.page import View, Words, view_of
+from adyton.report.page import Fact, View, Words, view_of
 from adyton.report.pictures import Drawing
-from adyton.report.svg import reach
+from adyton.report.svg import figure, reach
 from adyton.schema import Duration
 from adyton.tasks.numbers import statistic_in_words
 
@@ -53,6 +54,25 @@ def number_drawing(number: Number) -> Drawing:
 def number_view(number: Number) -> View:
     """The content of its page, with a remark on values that were not checked."""
     return view_of(number, also=[Words(text, quiet=True) for text in number.own_paragraphs()[1:]])
+
+
+def groups_view(release: NumbersRelease, remarks: Sequence[str], noisy: int) -> View:
+    """The page of statistics: how many groups there are, in how many of them noise says most, and how far off a number
+    is."""
+    also = [Words(text, quiet=True) for text in remarks]
+    if not release.task.by:
+        return view_of(release, also=also)
+    known = [figures for figures in release.figures() if figures.known]
+    first = next((figures for figures in known if figures.name != "count"), known[0])
+    half = np.asarray(first.upper - first.lower, dtype=np.float64) / 2
+    half = half[np.isfinite(half)]
+    ends = list(dict.fromkeys(figure(float(end)) for end in (half.min(), half.max()))) if half.size else ["unknown"]
+    often = f"19 times of 20{', approximately' * (first.kind == 'approximate')}"
+    little = (f"of {noisy:,} of them little is known: see their intervals",) if noisy else ()
+    groups = Fact("Groups", f"{len(release.groups):,}", (f"by {joined(release.task.by)}", *little))
+    far = f"{'± ' * bool(half.size)}{' to '.join(ends)}"
+    error = Fact(f"Error of each {statistic_in_words(first.name)}", far, (often,))
+    return view_of(release, figures=(groups, error), also=also)
 
 
 def drawings(release: NumbersRelease) -> list[Drawing]:

@@ -40,6 +40,8 @@ WIDE, NARROW = 720.0, 358.0
 """The width of a picture in pixels, on a screen and on a telephone; the page shows the one that fits."""
 _PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 40
 """How many pictures and tables a page has at most, how many lines a table has, and up to how many it is unfolded."""
+_FIGURES = 3
+"""How many numbers of a single line are shown at the top of a page."""
 _PRINTED = 10
 _SHORT = 80
 _PROMISE = "Every number carries noise, by the rules of differential privacy"
@@ -294,13 +296,18 @@ def rows_of(result: Result) -> str:
 
 
 def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
-    """The number itself, if there is only one."""
-    known = [column for column in sheets.sheets[0].columns if column.known]
+    """The numbers themselves, if there is only one or a few on a single line."""
+    known = [column for column in sheets.sheets[0].columns if column.known][:_FIGURES]
     if sheets.lines != 1 or not known:
         return ()
-    (_, (cells,)), *_ = lines_of(known[:1], sheets.sheets[0].labels, 1)
-    small = cells[1] + " (approximate)" * (known[0].kind == "approximate")
-    return (Fact(sentence(statistic_in_words(known[0].name)), cells[0], (small,) if small else ()),)
+    ((_, cells),) = lines_of(known, sheets.sheets[0].labels, 1)
+    facts = []
+    for column, (text, bounds) in zip(known, cells, strict=True):
+        name = statistic_in_words(column.name)
+        small = bounds + " (approximate)" * (column.kind == "approximate")
+        words = sentence(f"{name} quantile" if name.endswith("%") else name)
+        facts.append(Fact(words, text, (small,) if small else ()))
+    return tuple(facts)
 
 
 def reading_example(panels: Sequence[Panel]) -> tuple[Words, ...]:

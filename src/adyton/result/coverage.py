@@ -122,7 +122,7 @@ measured.
             said.append(f"All rows {self.place}{self.instead}.")
         if self.apart and self.known:
             own = "Each of these tables has only rows with known values of its own attributes"
-            said.append(f"{own}; then the tables were made to agree.")
+            said.append(f"{own}. They were then made to agree: {_BETWEEN}.")
         if self.known or self.where is not None:
             said.append(self.measured or f"How many are {_MISSING} was not measured.")
         return " ".join(said)
@@ -139,6 +139,7 @@ measured.
         )
 
 
+_BETWEEN = "where values are missing, counts lie in between, and intervals do not account for it"
 _MISSING = "missing because a value is unknown"
 
 
@@ -225,6 +226,10 @@ class Total:
         return cls(min(rows, float(SAFE)), max(0.0, deviation))
 
 
+SAME_ROWS = (
+    'With nulls = "level" and outside = "other" in the schema, all of these tables would have the same rows, and their '
+    "intervals would be right."
+)
 _CORRECT = (
     "Compare how the rows write {} with what the schema accepts (`adyton schema SCHEMA.toml` prints it); nulls = "
     '"level" and outside = "other" count such rows, too.'

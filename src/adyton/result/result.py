@@ -19,7 +19,7 @@ from adyton.interrupts import deferred
 from adyton.kernel.recorder import CHANGED
 from adyton.messages import path_of, shorten
 from adyton.odds import in_words
-from adyton.result.coverage import Audience, Coverage, Note, Total, not_right
+from adyton.result.coverage import SAME_ROWS, Audience, Coverage, Note, Total, not_right
 from adyton.result.folder import (
     ENDING,
     JSON,
@@ -306,10 +306,12 @@ class Result(ABC):
         about it."""
         misfits = self.misfits
         said = [] if misfits is None else [Note(" ".join(misfits.warnings())), Note(misfits.advice(), "producer")]
+        coverage = self.coverage
+        said += [Note(SAME_ROWS, "producer")] * bool(coverage.apart and coverage.known)
         with suppress(Exception):  # the result is paid for, with or without this comparison
             total = None if self.where is not None or self.task.per_unit else self.total()
             public = None if self.schema is None else self.schema.rows
-            said += [] if total is None else not_right(total, self.coverage, public, self.earlier, misfits)
+            said += [] if total is None else not_right(total, coverage, public, self.earlier, misfits)
         return tuple(note for note in said if note.text)
 
     def warnings(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from adyton.arrays import Flags
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.messages import joined, listing, no_such
+from adyton.messages import listing, no_such
 from adyton.result.comparing import Comparable
 from adyton.result.coverage import Coverage, Total
 from adyton.result.intervals import Interval
@@ -347,12 +347,11 @@ class NumbersRelease(Result, Comparable):
         return drawings(self)[:most]
 
     def view(self) -> View:
-        """The usual page, with the number of groups."""
-        from adyton.report.page import Fact, Words, view_of  # loaded only where a page is made
+        """The usual page, with the number of groups, and how far off their numbers are."""
+        from adyton.report.numbers import groups_view  # loaded only where a page is made
 
-        by = f"by {joined(self.task.by)}" if self.task.by else ""
-        figures = (Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None
-        return view_of(self, figures=figures, also=[Words(text, quiet=True) for text in self._at_a_bound()])
+        also = self._at_a_bound()
+        return groups_view(self, also, len(self._noisy_groups()) if self.task.by else 0)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """All measurements: everything else follows from them."""
