@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 RELEASE = """
 import sys
 from adyton.cli.main import app
@@ -21,6 +23,19 @@ leave(3)
 """
 
 
+INTERRUPTED = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "{library}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["adyton", "release", "--help"]
+from adyton.__main__ import main
+main()
+"""
+
+
 def run(program, *arguments):
     return subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
@@ -34,6 +49,13 @@ def test_a_release_loads_no_library_that_it_does_not_use(tmp_path):
 def test_the_end_comes_at_once_but_after_everything_else():
     done = subprocess.run([sys.executable, "-c", QUICK_END], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "all is written last words\n", "")
+
+
+@pytest.mark.parametrize("library", ["typer", "rich", "adyton.cli.main", "adyton.cli.release"])
+def test_ctrl_c_while_the_command_is_loaded_ends_it_without_a_traceback(library):
+    program = INTERRUPTED.replace("{library}", library)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()) == (130, ["adyton: interrupted."])
 
 
 def test_options_that_are_no_texts_are_still_checked():

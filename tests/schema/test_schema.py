@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton as ad
-from adyton.errors import SchemaError
+from adyton.errors import BadInput, SchemaError
 from adyton.kernel.checking import draft_schema
 from adyton.kernel.counting import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Reading, Schema
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL
 from adyton.schema.files import _TYPES
+from adyton.schema.predicates import parse_predicate
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 LEVEL = TEXT.filter(lambda text: text not in (OTHER_LABEL, NULL_LABEL))
@@ -586,3 +587,46 @@ def test_a_draft_groups_columns_that_are_alike():
     filled = text.replace("# min", "min").replace("# max", "max").replace("# levels", "levels")
     names = list(columns) + list(others)
     assert list(Schema.from_toml(filled).for_columns(names).names) == names
+
+
+@pytest.mark.parametrize(
+    ("where", "instead"),
+    [
+        ("(age > 3) & (sex == 'F')", "age >= 18 and sex = 'F'"),
+        ("age > 3 && sex = 'F'", "age >= 18 and sex = 'F'"),
+        ("age > 3 | sex = 'F'", "age >= 18 or sex = 'F'"),
+        ("age > 3 || sex = 'F'", "age >= 18 or sex = 'F'"),
+        ("~(age > 3)", "not sex = 'F'"),
+    ],
+)
+def test_operators_of_pandas_say_what_to_write(where, instead):
+    schema = ad.Schema({"age": ad.Integer(0, 99), "sex": ad.Categorical(["F", "a & b | c"])})
+    with pytest.raises(BadInput, match="the filter contains") as refused:
+        parse_predicate(where, schema)
+    assert instead in str(refused.value)
+    assert parse_predicate(instead, schema)
+    assert parse_predicate("sex = 'a & b | c'", schema)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Median", "ad.Quantiles"),
+        ("Max", "a quantile"),
+        ("Correlation", "ad.Marginals(way=2)"),
+        ("read_csv", "ad.Session("),
+        ("Histgram", "Did you mean ad.Histogram?"),
+        ("Nonsense", "dir(ad)"),
+    ],
+)
+def test_names_that_people_try_say_what_to_use(name, words):
+    with pytest.raises(AttributeError, match=f"adyton has no {name}") as refused:
+        getattr(ad, name)
+    assert words in str(refused.value)
+
+
+def test_what_is_named_instead_is_there():
+    """Every task that a sentence names exists, and no name that is taught to be absent does."""
+    for names, way in ad._INSTEAD.items():
+        assert all(hasattr(ad, named) for named in re.findall(r"\bad\.([A-Z]\w*)", way)), way
+        assert not {name.lower() for name in ad.__all__} & set(names)

@@ -32,6 +32,13 @@ _TOO_DEEP = f"the filter is nested more than {DEEPEST} levels deep. Simplify it.
 _SQL = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 """The operators by their names in sqlglot."""
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_CONDITIONS = "Conditions are joined with {0}: age >= 18 {0} sex = 'F'."
+_JOINED = {
+    **dict.fromkeys(("AMP", "DAMP"), _CONDITIONS.format("and")),
+    **dict.fromkeys(("PIPE", "DPIPE"), _CONDITIONS.format("or")),
+    "TILDE": "The opposite of a condition is written with not: not sex = 'F'.",
+}
+"""What to write in place of the operators of Python and pandas, by their tokens."""
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 HELP = (
     "A filter is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true "
@@ -48,6 +55,7 @@ _NAMES = {
     "Star": "*",
     "Alias": "two expressions in a row",
     "Column": "a name with a dot in it",
+    "Dot": "a name with a dot in it",
     "In": "in without a list of values",
     "Literal": "a number or a text on its own",
     "Boolean": "true or false on its own",
@@ -372,6 +380,8 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
         depth += (kind == "L_PAREN") - (kind == "R_PAREN")
         nots = nots + 1 if kind in ("NOT", "DASH") else 0
         too_deep = too_deep or max(depth, nots) > DEEPEST
+        if kind in _JOINED:
+            raise PredicateError(f"the filter contains {token.text}. {_JOINED[kind]}")
         if token.comments:
             raise PredicateError("the filter contains a comment. Leave comments out.")
     if too_deep:
