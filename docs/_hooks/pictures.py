@@ -43,7 +43,7 @@ def main() -> None:
             take(owner, "page-ask")
             owner.clicks("Release for ε = 0.5").sees("How to read it", "1.5 of 2 left", seconds=120)
             take(owner, "page-result")
-            owner.goes("/tables/visits.csv/ask?question=up-to").sees("What to expect")
+            owner.goes("/tables/visits.csv/ask?question=up-to&first=age").sees("What to expect")
             owner.types("Budget: ε", "0.25").sees("Release for ε = 0.25").clicks("Release for ε = 0.25")
             owner.sees("Files to save", "1.25 of 2 left", seconds=120)
             owner.clicks("Ledger").sees("Over time")

@@ -107,11 +107,32 @@ def test_each_question_gives_its_task_and_the_task_its_fields(fields, task):
     assert again.request == found.request
 
 
-def test_every_question_is_tried_and_its_first_form_is_right():
+def test_every_question_is_tried_and_asks_nothing_that_nobody_chose():
+    """A form begins with "choose …" wherever an attribute is needed; with one chosen in each, it is right."""
     assert {fields["question"] for fields, _ in ASKED} == set(QUESTIONS)
     for key, question in QUESTIONS.items():
-        usual = {own.name: own.usual for own in question.inputs(Inputs(Form({}), SCHEMA)) if own.usual}
-        assert draft(question=key, **usual).request is not None
+        inputs = question.inputs(Inputs(Form({}), SCHEMA))
+        usual = {own.name: own.usual for own in inputs if own.usual}
+        needed = [own for own in inputs if own.kind == "select" and own.options[0][1] == "choose …"]
+        assert all(own.options[0][0] == "" and own.chosen == ("",) for own in inputs if own.kind == "select")
+        first = draft(question=key, **usual)
+        assert first.unfinished == [own.name for own in needed]
+        assert (first.request is None) == bool(needed)
+        chosen = {own.name: own.options[1][0] for own in needed}
+        assert draft(question=key, **usual, **chosen).request is not None
+
+
+def test_a_form_in_which_nothing_is_chosen_has_no_price(visit):
+    mara = visit("mara")
+    page = mara.get("/tables/people/ask?question=each")
+    assert '<option value="" selected>choose …</option>' in page.html
+    assert "Choose an attribute" in page.words
+    assert 'name="price"' not in page.html
+    assert "aria-invalid" not in page.html
+    sent = mara.post("/tables/people/ask", id=re.search(r'name="id" value="(\w+)"', page.html)[1], question="each",
+                     epsilon="0.1", price="0.1")  # fmt: skip
+    assert sent.status == 400
+    assert 'id="p-first">Choose an attribute' in sent.html
 
 
 def test_a_question_that_the_schema_does_not_allow_says_why():

@@ -65,7 +65,8 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
     owner.sees("one of 'emergency', 'surgery'")  # what it accepts, beside the form
     owner.types("Total budget ε", "a lot").clicks("Open this table").sees("a lot")
     owner.types("Total budget ε", "2").clicks("Open this table").sees("What is public about this table")
-    owner.clicks("Ask a question").clicks("How many rows of each …").sees("What to expect")
+    owner.clicks("Ask a question").clicks("How many rows of each …").sees("Choose an attribute")
+    owner.chooses("For each value of", "department").sees("19 times of 20")
     owner.types("Budget: ε", "none").sees("none")
     owner.types("Budget: ε", "0.5").sees("Release for ε = 0.5", "19 times of 20")
     owner.clicks("Rehearse, free").sees("made up", "nothing was spent")
@@ -87,7 +88,8 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
 
 
 def test_an_analyst_asks_and_a_curator_decides(person, served):
-    ben = person("ben").goes("/tables/people/ask?question=each").sees("What to expect")
+    ben = person("ben").goes("/tables/people/ask?question=each").sees("What to expect", "Choose an attribute")
+    assert "ε = 1" not in ben.evaluate("document.querySelector('#outlook').innerText")  # nothing has a price yet
     ben.chooses("For each value of", "ward").types("Budget: ε", "1.1").sees("wait for the curator's consent")
     ben.clicks("Ask for consent: ε = 1.1").sees("consent")
     place = ben.path
@@ -101,7 +103,7 @@ def test_an_analyst_asks_and_a_curator_decides(person, served):
 
 
 def test_what_somebody_opened_beside_a_form_stays_as_it_was_while_it_is_loaded_again(person):
-    mara = person("mara").goes("/tables/people/ask?question=each&epsilon=0.1").sees("Release for ε = 0.1")
+    mara = person("mara").goes("/tables/people/ask?question=each&first=ward&epsilon=0.1").sees("Release for ε = 0.1")
     fold, opened = "The same in Python or a shell", "#outlook details[open] summary"
 
     def are_open():
@@ -146,7 +148,7 @@ def test_what_somebody_opened_beside_a_form_stays_as_it_was_while_it_is_loaded_a
 
 def test_two_tabs_that_spend_the_same_budget(person, served):
     """The second one is told at the budget what is left; nothing is overspent."""
-    mara = person("mara").goes("/tables/people/ask?question=each").sees("What to expect")
+    mara = person("mara").goes("/tables/people/ask?question=each&first=ward").sees("What to expect")
     left = Fraction(served.connect("mara").remaining)
     amount = left * Fraction(3, 5)
     text = display(amount)

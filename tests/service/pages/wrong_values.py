@@ -238,8 +238,14 @@ TABLE: dict[tuple[str, str], list] = {
     ("groups", "q"): [Sent("nonsense", "More questions, at no cost", leads=True)],
     ("groups", "what"): [Sent("nonsense", "Choose one of", more={"q": "groups", "one": "0", "other": "1"})],
     ("groups", "statistic"): [Sent("mode", "Choose one of", more={"q": "groups"})],
-    ("groups", "one"): [Sent(text, "from 0 to 1", more={"q": "groups"}) for text in ("", "2", "-1", "x")],
-    ("groups", "other"): [Sent(text, "from 0 to 1", more={"q": "groups"}) for text in ("", "2", "0,5")],
+    ("groups", "one"): [
+        Sent("", "Choose a group", more={"q": "groups"}),
+        *(Sent(text, "from 0 to 1", more={"q": "groups", "other": "1"}) for text in ("2", "-1", "x")),
+    ],
+    ("groups", "other"): [
+        Sent("", "Choose a group", more={"q": "groups", "one": "0"}),
+        *(Sent(text, "from 0 to 1", more={"q": "groups", "one": "0"}) for text in ("2", "0,5")),
+    ],
     ("rows", "rows"): numbers(Typed("0", "from 1 to"), Typed("", "given nothing"), whole=True, said="from 1 to"),
     ("rows", "kind"): [Sent("xml", "CSV or Parquet, given 'xml'", more={"q": "rows"})],
     ("rows", "q"): [Sent("nonsense", "", leads=True)],

@@ -32,7 +32,8 @@ class Draft:
     """The request, if every field is right; it may cost more than is left."""
     conditions: list[Condition] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
-    """The conditions among the problems that lack a value: somebody may still be typing it."""
+    """The fields among the problems in which nothing is chosen yet, and the conditions that lack a value: somebody may
+    still be typing it."""
     notes: list[str] = field(default_factory=list)
     """What is odd about it, and allowed."""
     earlier: str = ""
@@ -55,11 +56,13 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
             options = {"options": given.options, "known": given.known}
     except Wrong as problem:
         draft.problems[problem.field] = str(problem)
+        draft.unfinished += [problem.field] * problem.missing
     except BadInput as problem:
         draft.problems[question.field] = str(problem)
     rows, epsilon = read_filter(form, schema), _epsilon(draft)
     draft.problems |= rows.problems
-    draft.conditions, draft.unfinished, draft.notes = rows.conditions, rows.unfinished, rows.notes
+    draft.conditions, draft.notes = rows.conditions, rows.notes
+    draft.unfinished += rows.unfinished
     algorithm = form.text("algorithm", AUTO) or AUTO
     misfits = _misfits(draft) if question.misfits else None
     if draft.problems or draft.task is None or epsilon is None:

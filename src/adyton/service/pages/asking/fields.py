@@ -15,12 +15,18 @@ AXES = ("first", "second", "third")
 """The fields of up to three attributes that are counted together."""
 
 
+CHOOSE = "choose …"
+"""What a list says in which something must be chosen."""
+
+
 class Wrong(BadInput):
     """A value of a field that is not allowed."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: str, *, missing: bool = False) -> None:
         super().__init__(message)
         self.field = field
+        self.missing = missing
+        """Whether nothing has been chosen yet."""
 
 
 class Form:
@@ -61,7 +67,7 @@ class Form:
         """The attribute that must be chosen in a field."""
         name = self.name(field, known)
         if not name:
-            raise Wrong(field, f"Choose {what}.")
+            raise Wrong(field, f"Choose {what}.", missing=True)
         return name
 
 
@@ -93,10 +99,10 @@ class Inputs:
     schema: Schema
 
     def select(self, name: str, label: str, names: Sequence[str], none: str = "") -> Input:
-        """One of some attributes; *none* are the words for no attribute, where that is allowed."""
-        first = "" if none or not names else names[0]
-        options = [("", none)] * bool(none) + [(own, own) for own in names]
-        return Input("select", name, label, "", tuple(options), (self.form.name(name, names) or first,), first)
+        """One of some attributes; *none* are the words for no attribute, where that is allowed. None is chosen until
+        somebody chooses it: what nobody chose is not asked."""
+        options = [("", none or CHOOSE), *((own, own) for own in names)]
+        return Input("select", name, label, "", tuple(options), (self.form.name(name, names),))
 
     def checks(self, label: str, help: str) -> Input:
         """Any of all attributes."""

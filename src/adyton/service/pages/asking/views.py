@@ -143,7 +143,7 @@ def _page(
         "inputs": question.inputs(Inputs(form, session.schema)),
         "form": form,
         "conditions": draft.conditions + [Condition()] * (form.text("do") == "condition"),
-        "unfinished": (),
+        "unfinished": draft.unfinished if visit.method == "GET" else (),
         "levels": _levels(session.schema),
         "names": list(session.schema.names),
         "algorithms": _algorithms(question, session.schema),

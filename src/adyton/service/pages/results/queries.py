@@ -280,15 +280,16 @@ def _top(form: Form, result: Released) -> Answer:
 
 def _figure(form: Form, result: Released) -> Answer:
     """The median, mean, sum or a quantile of an attribute with numbers."""
-    name, statistic = form.typed["of"], form.typed["statistic"] or "median"
+    only = form.numbered[0] if len(form.numbered) == 1 else ""
+    name, statistic = form.typed["of"] or only, form.typed["statistic"] or "median"
     if statistic not in _STATISTICS:
         form.problems["statistic"] = f"Choose one of: {', '.join(_STATISTICS.values())}."
         raise BadInput("Say which number you want.")
-    if statistic == "quantile":
-        part = _at("part", form, lambda: share(form.typed["part"], "the part of the rows"))
-        found: Figure = result.quantile(part, name or None)
-    else:
-        found = getattr(result, statistic)(name or None)
+    quantile = statistic == "quantile"
+    part = _at("part", form, lambda: share(form.typed["part"], "the part of the rows")) if quantile else None
+    if not name:
+        _unchosen(form, "of", "Choose an attribute.")
+    found: Figure = getattr(result, statistic)(name) if part is None else result.quantile(part, name)
     return Answer(f"{sentence(found.what)} of {name}", str(found), None, found.meaning)
 
 
@@ -318,6 +319,12 @@ def _check_names(form: Form, schema: Schema) -> None:
         _at("by", form, lambda: schema.check_names(tuple(form.ticked)))
 
 
+def _unchosen(form: Form, name: str, said: str) -> None:
+    """Refuse a question of which something is not chosen yet."""
+    form.problems[name] = said
+    raise BadInput(said)
+
+
 def _at(name: str, form: Form, read: Callable[[], Any]) -> Any:
     """What a field holds; what is wrong with it is said at the field."""
     try:
@@ -341,11 +348,14 @@ def _of_numbers(visit: Visit, result: NumbersRelease) -> Form:
 def _compared(form: Form, result: NumbersRelease) -> Answer:
     """A statistic of one group against that of another."""
     what, most = form.typed["what"] or "difference", len(form.groups) - 1
-    one = _at("one", form, lambda: whole_number(form.typed["one"], "The group", 0, most))
-    other = _at("other", form, lambda: whole_number(form.typed["other"], "The group", 0, most))
     if what not in _COMPARED or form.typed["statistic"] not in form.statistics:
         form.problems["statistic"] = f"Choose one of: {', '.join(form.statistics)}."
         raise BadInput("Say which number of the groups is compared.")
+    for name in ("one", "other"):
+        if not form.typed[name]:
+            _unchosen(form, name, "Choose a group.")
+    one = _at("one", form, lambda: whole_number(form.typed["one"], "The group", 0, most))
+    other = _at("other", form, lambda: whole_number(form.typed["other"], "The group", 0, most))
     named = {statistic_in_words(figures.name): figures.name for figures in result.figures()}
     pair = [(named[form.typed["statistic"]], *result.groups[place]) for place in (one, other)]
     first, second = (form.groups[place][1] for place in (one, other))
