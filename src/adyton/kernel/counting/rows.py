@@ -19,7 +19,7 @@ from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.arrow import as_bytes, raw_numbers, storage
 from adyton.kernel.reading.cells import Cell, Condition, Leaf, Question, Term, Terms, codes, kept_cells
-from adyton.kernel.reading.texts import KNOWN, MISSING, WHITE
+from adyton.kernel.reading.texts import KNOWN, MISSING, WHITE, reading_of
 from adyton.kernel.reading.values import ListedValues, ValueReader, Values, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
@@ -540,7 +540,7 @@ def _bits(values: Values) -> Array:
     data = values.data.astype(np.float64) + 0.0
     bits = np.where(values.missing, 0, data.view(np.uint64))
     if values.keys:
-        texts = [text.encode("utf-8", "surrogatepass") for text in values.keys]
+        texts = [(reading_of(text) or text).encode("utf-8", "surrogatepass") for text in values.keys]
         keys = _hashes(pyarrow.array(texts, pyarrow.large_binary()))
         bits = np.where(values.state == KNOWN, keys[values.data], np.uint64(0))
     state = np.where(values.missing, MISSING, values.state)  # what cannot be read is missing in a column of its type
