@@ -191,6 +191,21 @@ def test_two_processes_move_one_anchor_forward_only(path: Path, anchor: Path):
         other.move_anchor(anchor)
         ledger.move_anchor(anchor)
         assert anchor.read_text().split()[0] == "1"
+
+
+def test_data_sets_with_one_ledger_have_anchors_of_their_own(path: Path, anchor: Path):
+    with opened(path) as ledger, opened(path) as other:
+        ledger.start_anchor(anchor)
+        other.start_anchor(anchor.with_name("second"))
+        ledger.move_anchor(anchor)
+        anchor.unlink()
+        with pytest.raises(LedgerError, match="is missing"):
+            other.start_anchor(anchor)
+
+
+def test_the_anchor_of_another_ledger_is_not_overwritten(path: Path, anchor: Path):
+    with opened(path) as ledger:
+        ledger.start_anchor(anchor)
     shutil.copy(anchor, anchor.with_name("kept"))
     with opened(path.with_name("second")) as second, pytest.raises(LedgerError, match="was rolled back or replaced"):
         second.start_anchor(anchor)

@@ -11,6 +11,7 @@ is debited again when somebody consents to go on with it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -57,6 +58,11 @@ class Anchor(NamedTuple):
     """The digests of entries, events and changes until then."""
 
 
+def name_of(path: Path) -> str:
+    """A name for the place of an anchor, which does not say where it is."""
+    return hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()
+
+
 def read_anchor(path: Path) -> Anchor | None:
     """The anchor in a file; None if there is none."""
     try:
@@ -84,7 +90,7 @@ def insist_anchor(connection: Connection, ledger: str, path: Path) -> Anchor:
     anchor, command = read_anchor(path), f"adyton ledger anchor {in_shell(ledger)} {path}"
     if anchor is None:
         way = f"If it is lost, the data owner can consent to go on without it: {command} --accept --consent WHO"
-        if not is_recorded(connection, ANCHORED):
+        if not is_recorded(connection, ANCHORED, name_of(path)):
             way = f"Only if {ledger} never had an anchor, write the first: {command}"
         raise LedgerError(f"the anchor {path} of {ledger} is missing. Mount its disk, or put it back. {way}")
     if not has_head(connection, anchor.head):
@@ -107,7 +113,7 @@ def begin_anchor(connection: Connection, ledger: str, path: Path, *, first: bool
     except (ValueError, TypeError):
         age = -_NEW
     new = not asked and not last(connection, "entries") and timedelta(0) <= age <= _NEW
-    if read_anchor(path) is None and not is_recorded(connection, ANCHORED) and (new or first):
+    if read_anchor(path) is None and not is_recorded(connection, ANCHORED, name_of(path)) and (new or first):
         write_anchor(connection, path)
     insist_anchor(connection, ledger, path)
 
@@ -162,7 +168,7 @@ def go_on(connection: Connection, ledger: str, number: int, path: Path, consent:
         names = [read_name(connection, number)]
         write_debit(connection, balance, lost, names, LOST, Debiting(number), read_terms(connection, number))
         found.append(f"ε = {display(lost)} is debited again")
-    record_once(connection, ANCHORED)
+    record_once(connection, ANCHORED, name_of(path))
     noted = "none" if anchor is None else f"the head {anchor.head}"
     write_event(connection, EVENT, noted, f"this ledger; {'; '.join(found)}", consent)
     return found

@@ -36,7 +36,8 @@ MADE, ADOPTED = "made", "adopted"
 """The first change: of a new ledger, with a random name, so that no two ledgers have the same chain; or of one that an
 early version has kept, with its numbers of entries and events then."""
 ANCHORED = "anchored"
-"""The change of a ledger whose head is kept in a file outside of it: from then on, that file must be there."""
+"""The change of a ledger whose head is kept in a file outside of it: from then on, that file must be there. Data sets
+with one ledger may have several, so it names the file."""
 _GONE = ""
 """In place of a digest: there is no such row any more."""
 
@@ -89,15 +90,16 @@ def record(connection: Connection, what: str, *key: object) -> None:
     append(connection, "changes", {"what": what, "name": _name(key), "value": _present(connection, what, key)})
 
 
-def is_recorded(connection: Connection, what: str) -> bool:
+def is_recorded(connection: Connection, what: str, name: str) -> bool:
     """Whether a change says that something was done."""
-    return connection.execute("SELECT number FROM changes WHERE what = ?", (what,)).fetchone() is not None
+    query = "SELECT number FROM changes WHERE what = ? AND name = ?"
+    return connection.execute(query, (what, name)).fetchone() is not None
 
 
-def record_once(connection: Connection, what: str) -> None:
+def record_once(connection: Connection, what: str, name: str) -> None:
     """Add a change that says that something was done, unless there is one."""
-    if not is_recorded(connection, what):
-        append(connection, "changes", {"what": what, "name": "", "value": ""})
+    if not is_recorded(connection, what, name):
+        append(connection, "changes", {"what": what, "name": name, "value": ""})
 
 
 def insist_unchanged(connection: Connection, what: str, *key: object) -> None:

@@ -32,7 +32,7 @@ from adyton.kernel.ledger.analysts import (
     write_analyst,
 )
 from adyton.kernel.ledger.anchor import EVENT as ANCHOR_EVENT
-from adyton.kernel.ledger.anchor import begin_anchor, go_on, insist_anchor, read_anchor, write_anchor
+from adyton.kernel.ledger.anchor import begin_anchor, go_on, insist_anchor, name_of, read_anchor, write_anchor
 from adyton.kernel.ledger.changes import ANCHORED, TOTAL, adopted, begin, record, record_once
 from adyton.kernel.ledger.file import ChangedError, LedgerFile, file_name
 from adyton.kernel.ledger.records import (
@@ -523,7 +523,7 @@ class Ledger(Budgeted):
                 begin_anchor(connection, self._file.name, path, first=first)
         with self._file.transaction(write=True) as connection:
             now = insist_anchor(connection, self._file.name, path)
-            record_once(connection, ANCHORED)
+            record_once(connection, ANCHORED, name_of(path))
             if noted is None and first:
                 write_event(connection, ANCHOR_EVENT, "none", "the first of this ledger")
         self.move_anchor(path)
