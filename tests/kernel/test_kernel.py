@@ -390,3 +390,10 @@ def test_a_vector_of_counts_is_an_array_of_whole_numbers(counts):
     for opened in (ad.Kernel.on_vector, partial(ad.Kernel.simulated, seed=0)):
         with pytest.raises(BadInput, match="is an array of whole numbers"):
             opened(counts, epsilon=1)
+
+
+def test_a_query_that_no_row_moves_is_answered():
+    """With noise like any other: nothing may fail after the debit."""
+    kernel = ad.Kernel.on_vector([1, 2], epsilon=1)
+    assert kernel.root.measure(Explicit.from_rows([[0, 0]]), 1).answers.shape == (1,)
+    assert kernel.spent == 1

@@ -1,7 +1,7 @@
 """The list of seeded faults that no test notices is about the code as it is."""
 
-from mutants.seeding import mutants
-from mutants.survivors import explained
+from mutants.seeding import KERNEL, MODULES, mutants
+from mutants.survivors import explained, searched
 
 
 def test_every_survivor_is_a_fault_of_the_code_of_today_and_has_a_reason():
@@ -10,3 +10,5 @@ def test_every_survivor_is_a_fault_of_the_code_of_today_and_has_a_reason():
     assert len(names) == len(set(names)) > 1000
     assert sorted(set(explained()) - set(names)) == []
     assert min(map(len, explained().values())) > 20
+    assert {f"{KERNEL}.{module}" for module in searched()} <= set(MODULES)
+    assert {name.split(":")[0] for name in explained()} <= set(searched())
