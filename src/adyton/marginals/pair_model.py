@@ -30,8 +30,6 @@ MOST_CELLS = 1 << 24
 _LEAST, _NEAR = 1e-9, 1e-5
 _ROUNDS = 15
 """Rounds of iterative proportional fitting."""
-_UNMEASURED = 0.2
-"""The dependence of pairs where nothing is known about it, relative to what the 1-way tables allow."""
 _UNEVEN = 1.35
 """Errors of cells grow like the roots of their counts; their squares sum to this multiple of what that implies."""
 _SCATTERED = 1.9
@@ -258,26 +256,23 @@ def expected_errors(
     A measured pair errs by its noise, or by less where denoising has found no dependence. Any other pair errs by the
     dependence that was not measured, too, which nobody knows. With β, what is reported is an upper limit: the mean that
     β + 1.28 standard deviations leaves for such pairs, or less where the 1-way tables do not allow as much. Since β is
-    about the first 1-way tables, it includes their noise. Without β, the dependence is guessed: from the weakest among
-    the measured pairs and from how much the 1-way tables allow. The constants were fitted to public tables.
+    about the first 1-way tables, it includes their noise. Without β, such pairs are left out.
 
     >>> singles = {"a": np.array([60.0, 40.0]), "b": np.array([50.0, 50.0]), "c": np.array([90.0, 10.0])}
     >>> noise = {("a",): 1.0, ("b",): 1.0, ("c",): 1.0, ("a", "b"): 2.0}
     >>> model = PairModel.of(singles, {("a", "b"): np.array([[45.0, 15.0], [5.0, 35.0]])}, noise)
-    >>> [round(error.total_variation, 3) for error in expected_errors(model, [("a", "b"), ("a", "c")]).values()]
-    [0.044, 0.042]
+    >>> errors = expected_errors(model, [("a", "b"), ("a", "c")], (30.0, 2.0))
+    >>> [(round(error.total_variation, 3), error.limit) for error in errors.values()]
+    [(0.044, False), (0.066, True)]
     """
     total, independent = max(model.total, 1.0), PairModel.of(model.singles, {})
     parts = {name: np.clip(table / total, 0.0, 1.0) for name, table in model.singles.items()}
     allowed = {name: 1 - float((part**2).sum()) for name, part in parts.items()}
-    roots = {name: float(np.sqrt(part * (1 - part)).sum()) for name, part in parts.items()}
     alone = {name: total_variation(model, (name,)) or 0.0 for name in parts}
     even = {pair: independent.predicted(pair) for pair in pairs}
     apart = {
         pair: float(np.abs(model.pairs[pair] - even[pair]).sum()) / (2 * total) for pair in pairs if pair in model.pairs
     }
-    weakest = min(apart.values(), default=None)
-    left = _UNMEASURED if weakest is None else weakest
     limits = dict[Pair, float]()
     if distance is not None:
         most = {pair: min(allowed[name] for name in pair) for pair in even if pair not in apart}
@@ -294,10 +289,7 @@ def expected_errors(
         elif pair in limits:
             wrong = max(1.24 * noise, limits[pair])
         else:
-            noise = math.hypot(noise, roots[first] * roots[second] / math.sqrt(2 * math.pi * total))
-            mean = min(1.0, math.hypot(max(0.0, left), noise / 10))
-            level = mean if weakest is None else mean**0.8 * weakest**0.2
-            wrong = math.hypot(1.24 * noise, 0.32 * (max(0.0, allowed[first] * allowed[second]) * level) ** 0.7)
+            continue
         wrong = min(1.0, wrong)
         spread = float(table.sum()) / max(float(np.sqrt(table).sum()), _LEAST) ** 2
         errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2, pair in limits)

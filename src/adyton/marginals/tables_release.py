@@ -155,7 +155,7 @@ class TablesRelease(Released):
 
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
-        """The expected error of every pair of attributes that the request is about."""
+        """The expected error of every pair of attributes that the request is about, where something is known of it."""
         looks = [look for look in self.bought if look.name in (DEPENDENCE, DISTANCE) and math.isfinite(look.deviation)]
         distance = None
         if looks:
@@ -167,7 +167,8 @@ class TablesRelease(Released):
         """The part of all rows that is expected in a wrong cell of a table: its expected total variation. For a pair
         that was not measured, after a look at all pairs: the upper 90% limit of that look, see :meth:`is_limit`.
 
-        None for tables of three or more attributes that were not measured, and for pairs that the request is not about.
+        None for tables of three or more attributes that were not measured, for pairs that were not measured where no
+        look said how far they are from independence, and for pairs that the request is not about.
         """
         names = in_order(group, self.wanted.sides)
         pair = self.expected_pairs.get(names)
@@ -367,7 +368,7 @@ class TablesRelease(Released):
         """The expected error of the cells of all requested tables, from the variances of least squares.
 
         Where the measurements determine all tables, denoising is meant to improve on it. Otherwise the error of pairs
-        that were not measured is an estimate; see :func:`adyton.marginals.pair_model.expected_errors`. For larger
+        that were not measured is an upper limit; see :func:`adyton.marginals.pair_model.expected_errors`. For other
         tables that were not measured it is the noise alone.
         """
         wanted, squares, total = self.wanted, self.estimated.squares, 0.0
@@ -376,7 +377,7 @@ class TablesRelease(Released):
             variance = wanted.summed_variance(squares, group)
             if not math.isfinite(variance):
                 pair = self.expected_pairs.get(in_order(group, wanted.sides))
-                of_pair: ErrorKind = "noise only" if pair is None else "upper limit" if pair.limit else "modelled"
+                of_pair: ErrorKind = "noise only" if pair is None else "upper limit"
                 kind = "noise only" if kind == "noise only" else of_pair
                 each = self._noise(group) if pair is None else pair.squared
                 variance = wanted.asked_of(group) * each / wanted.size(group)
@@ -470,11 +471,10 @@ class TablesRelease(Released):
             for kind in ("expected", LIMIT)
         }
         if of["expected"]:
-            note = "" if of[LIMIT] else "; an estimate where pairs were not measured"
             tables = f" of {len(of['expected']):,} tables" if of[LIMIT] else ""
             sentences.append(
                 f"Expected error{tables}{rest}: about {100 * float(np.mean(of['expected'])):.2g}% of all rows are in a "
-                f"wrong cell, on average (total variation){note}."
+                f"wrong cell, on average (total variation)."
             )
         if of[LIMIT]:
             sentences.append(
