@@ -244,10 +244,8 @@ class Ledger(Budgeted):
                 stored = insist_begun(connection, analyst, request, account.dataset, holder)
                 insist_permitted(connection, stored, self._number, limits, account.spent, asked)
             made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
-            number, seen = (
-                write_debit(connection, balance, asked, names, operator, whose, made),
-                current_head(connection),
-            )
+            number = write_debit(connection, balance, asked, names, operator, whose, made)
+            seen = current_head(connection)
         self._seen = seen
         return number
 
