@@ -42,7 +42,7 @@ def test_nothing_is_said_to_have_happened():
         assert "are not counted at this ε" in said
         assert "were not counted" not in said
     done = run("--count", "--epsilon", "0.5", "--rehearse")
-    assert "nothing was spent; a real count would cost ε = 0.5" in done.output
+    assert "a real count would cost ε = 0.5; this one is simulated" in done.output
     assert "this count cost" not in done.output
 
 

@@ -67,7 +67,7 @@ def test_every_method_is_fitted_saved_drawn_and_described(method, tmp_path):
         assert words in page
     assert "<b>" not in page.replace("<body>", "")
     assert "<svg" in model._repr_html_()
-    assert "Budget: this model cost" in str(model.explain())
+    assert "Budget: a real model would cost" in str(model.explain())
 
 
 def test_a_method_that_needs_less_than_was_asked_for_says_so(tmp_path):

@@ -251,7 +251,8 @@ class Result(ABC):
         kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
         changed = f" WARNING: {CHANGED}." if receipt.changed else ""
         if not receipt.private:
-            return f"Budget: nothing was spent; a real {self.noun} would cost ε = {display(self.epsilon)}.{changed}"
+            cost = f"a real {self.noun} would cost ε = {display(self.epsilon)}"
+            return f"Budget: {cost}; this one is simulated, and protects nobody.{changed}"
         cost = f"Budget: this {self.noun} cost ε = {display(self.epsilon)}; {left} of {total} is left, {kept}."
         means = in_words(self.epsilon, receipt.unit)
         return f"{cost} {means}{changed}"
