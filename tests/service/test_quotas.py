@@ -1,5 +1,6 @@
 """What one analyst may store, and how much work they may ask for, whatever their ε."""
 
+import itertools
 import json
 import sqlite3
 import threading
@@ -9,6 +10,9 @@ from fractions import Fraction
 
 import pytest
 
+from adyton.errors import AdytonError
+from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.mechanisms.published.statistic import TotalVariation
 from adyton.service.config import DataSet
 from adyton.service.quotas import OverQuota, WorkDone, bytes_of
 from service.whole import Served
@@ -16,12 +20,19 @@ from service.whole import Served
 CELLS = {"task": {"task": "histogram", "attributes": ["age", "sex", "ward"]}, "epsilon": "1e-11"}
 COUNT = {"task": {"task": "count"}, "epsilon": "0.001"}
 QUOTA = 400 << 10
+ANALYSTS = """
+[datasets.people.analysts.ben]
+consent_above = 1
+[datasets.people.analysts.mara]
+[datasets.people.analysts.pat]
+[datasets.people.analysts.zoe]
+"""
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    more = f"least_epsilon = 1e-12\nstorage = {QUOTA}\nwork = 60_000"
-    with Served(tmp_path_factory.mktemp("quotas"), more=more) as service:
+    more = f"least_epsilon = 1e-12\nstorage = {QUOTA}\nwork = 20_000"
+    with Served(tmp_path_factory.mktemp("quotas"), more=more, analysts=ANALYSTS) as service:
         yield service
 
 
@@ -63,22 +74,39 @@ def test_one_analyst_stores_at_most_the_quota_and_others_go_on(served):
     assert "bytes" in refusal(said[-1])[1]["message"]
     assert 32_000 < stored(served, "zoe") <= QUOTA
     assert len(longest) > 2
-    assert max(longest) <= 2
+    assert sorted(longest)[len(longest) // 2] <= 2
+    assert max(longest) <= 10  # on any machine; without a quota, a request took more than a minute
     assert served.ask("z0", CELLS, "zoe")[0] == 200  # what was paid for is there
     assert served.ask("later", CELLS | {"epsilon": "1"}, "olga")[0] == 200
 
 
-def test_waiting_requests_take_of_the_quota(served):
-    """They cost nothing."""
-    sets = [{"age": [number % 100]} for number in range(1_000)]
-    asked = {"task": {"task": "queries", "queries": sets}, "epsilon": "2"}
-    for place in range(20):
+def test_requests_that_wait_and_are_cancelled_take_of_the_quota(served):
+    """They cost nothing, and stay in the ledger."""
+    asked = {**COUNT, "epsilon": "2", "where": " or ".join(f"age = {number % 100}" for number in range(700))}
+    for place in range(60):
         status, *_ = reply = served.ask(f"w{place}", asked, "ben")
         if status == 409:
             break
-        assert status == 202
-    assert refusal(reply)[1]["kind"] == "OverQuota"
-    assert stored(served, "ben") <= QUOTA
+        assert status == 202, reply[2]
+        assert served.call("DELETE", f"/v1/datasets/people/requests/w{place}", who="ben")[0] == 200
+    assert "bytes" in refusal(reply)[1]["message"]
+    assert 0.8 * QUOTA < stored(served, "ben") <= QUOTA
+
+
+def ask_until_refused(vector):
+    for _ in range(100):
+        vector.statistic(TotalVariation(), "0.0001")
+
+
+def test_measurements_at_a_door_take_of_both_quotas(served):
+    """Of storage by their answers; of work by the steps of the mechanism, which are many for long fractions."""
+    session = served.connect("pat")
+    tables = session.kernel.root.tables([*itertools.permutations(("age", "sex", "ward")), ("sex",)])
+    with pytest.raises(AdytonError, match="bytes"):
+        tables.measure(MeasureTables.weighted(range(6)), "0.01")
+    assert tables.measure(MeasureTables.weighted([6]), "0.01").shapes == ((2,),)
+    with pytest.raises(AdytonError, match="work for"):
+        ask_until_refused(session.kernel.root.vectorize())
 
 
 def test_the_size_that_is_foreseen_is_enough(served):

@@ -73,7 +73,7 @@ class Keeper:
             limits=self.limits_of,
         )
         quota = Quota.of(self._settings["worker"].get("quota"))
-        self.operations.work = None if quota is None else WorkDone(quota.work)
+        self.operations.quota, self.operations.work = quota, None if quota is None else WorkDone(quota.work)
 
     def _opened(self) -> Ledger:
         ledger = Ledger.open(self._settings["worker"]["ledger"], total=self.worker.total, dataset=self.name)

@@ -32,7 +32,7 @@ from adyton.kernel.ledger import Ledger, Limits, StoredRequest
 from adyton.kernel.ledger.requests import past_of
 from adyton.service import channel
 from adyton.service.channel import Busy, Gone, Message, NotFound, Refused, UnderWay
-from adyton.service.quotas import WorkDone
+from adyton.service.quotas import Quota, WorkDone, bytes_of
 
 _CURATOR = ""
 """The name under which curators take turns."""
@@ -68,8 +68,9 @@ class Operations:
         self._name, self._ledger, self._worker = name, ledger, worker
         self._time_limit, self._anchor, self._limits = time_limit, anchor, limits
         self._turns, self._holder = Turns(), this_holder()
+        self.quota: Quota | None = None
         self.work: WorkDone | None = None
-        """What analysts have used of their quotas, where they have some."""
+        """The quota of each analyst, where they have one, and what they have used of it."""
         self._tasks: dict[Key, asyncio.Task[Message]] = {}
         """The requests that are being carried out, or wait for their turn."""
 
@@ -93,10 +94,17 @@ class Operations:
 
     async def ask(self, key: Key, body: str, wait: float) -> Message:
         """Carry out a request, or return the stored result of the same request."""
+        await self._check_room(key, body)
         task = self._task(key, body)
         if task.get_name() != body:
             raise BadInput(_OTHER.format(id=key[1]))
         return await self._awaited(key, task, wait)
+
+    async def _check_room(self, key: Key, body: str) -> None:
+        """Refuse a new request whose text alone is more than its analyst may still store: what is cancelled stays."""
+        if self.quota is not None and key[0] is not None and await self.stored(key) is None:
+            kept = await asyncio.to_thread(self._ledger.stored_for, key[0])
+            self.quota.check_storage(kept, bytes_of(Fraction(1), 0, body))
 
     async def granted(self, row: StoredRequest) -> Message:
         """Carry out a request that waited for consent."""
@@ -131,6 +139,7 @@ class Operations:
             body = task.get_name()
         if body is None:
             raise NotFound(UNKNOWN)
+        await self._check_room(key, body)
         withdraw = partial(self._ledger.withdraw_request, *key, body=body, holder=self._holder)
         if not await asyncio.to_thread(withdraw):
             raise UnderWay(_BEGUN)
@@ -195,7 +204,7 @@ class Operations:
         async with self._turns.turn(who or _CURATOR):
             try:
                 if row is None and who is not None and self.work is not None:
-                    size = await self._sized(who, body)
+                    size = await self._weighed({"call": "size", "analyst": who, "body": body})
                     self.work.book(who, size["work"])
                 outcome = await self._worked(self._asked(key, body), resume=row is not None)
             except AdytonError:
@@ -209,10 +218,10 @@ class Operations:
             return outcome
         return {**outcome, "receipt": await asyncio.to_thread(self._anchored, key)}
 
-    async def _sized(self, who: str, body: str) -> Any:
-        """How much work a request is; refused, if it would store too much."""
+    async def _weighed(self, call: Message) -> Any:
+        """How much work something is; refused, if it would store too much."""
         try:
-            return await self._worker.call({"call": "size", "analyst": who, "body": body}, self._time_limit)
+            return await self._worker.call(call, self._time_limit)
         except Died:
             raise Busy("The process behind this data set was ended. Try again.") from None
 
@@ -275,6 +284,10 @@ class Operations:
         async with self._turns.turn(who):
             row = await self.stored(key, body)
             if row is None:
+                if self.work is not None and key[0] is not None:
+                    call = {"call": "weigh", "analyst": key[0], "door": door, "body": body, "asked": asked}
+                    self.check_door()
+                    self.work.book(key[0], (await self._weighed(call))["work"])
                 return await self._measured(key, body, door, asked)
             if row.status == "withdrawn":
                 raise BadInput(_PAST.format(id=row.id, past=past_of(row)))

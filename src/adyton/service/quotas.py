@@ -21,6 +21,8 @@ _LINE, _REQUEST, _NUMBERS = 160, 8_192, 8
 the most numbers of a group."""
 _QUERY = 2_000
 """How many cells of work a query is, at most about: a strategy is fitted to it."""
+_STEPS = 64
+"""The steps of arithmetic for a cell, in the sizes of mechanisms."""
 _SECONDS = 3600.0
 
 
@@ -77,6 +79,11 @@ def lines_of_groups(groups: int) -> int:
 def work_of(lines: int, queries: int) -> int:
     """How much work a request is, in cells."""
     return lines + _QUERY * queries
+
+
+def cells_of(steps: int) -> int:
+    """The work of a mechanism that takes so many steps of arithmetic, in cells."""
+    return steps // _STEPS
 
 
 class WorkDone:

@@ -22,6 +22,8 @@ from typing import Any, Literal
 from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Limits
+from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.operators import Mechanism, check_request
 from adyton.kernel.recorder import Debit, Recorded, Recorder
 from adyton.kernel.sources import Source
 from adyton.plans.registry import ALGORITHMS
@@ -30,7 +32,7 @@ from adyton.result.pending import Measurements, in_short
 from adyton.result.result import Result
 from adyton.schema.attributes import CelledAttribute
 from adyton.service.channel import Gone, Message, error_of, read, write
-from adyton.service.quotas import Quota, bytes_of, lines_of_groups, work_of
+from adyton.service.quotas import Quota, bytes_of, cells_of, lines_of_groups, work_of
 from adyton.service.sealing import seal
 from adyton.session import Session
 from adyton.session.run import admitted, resumed
@@ -227,16 +229,30 @@ class Worker:
         place.sources.update({one.node: one for one in derived})
         return {"facts": [encode_facts(one.facts) for one in derived]}
 
+    def _measurement(self, analyst: str | None, door: str, asked: Message) -> tuple[Source, Any, Fraction, int]:
+        """The source, the mechanism and the ε of a measurement, and the number of its answers."""
+        source = self._door(analyst, door).source(asked.get("source"))
+        mechanism, amount = decode(_text(asked.get("operator"))), _fraction(asked.get("epsilon"))
+        if isinstance(mechanism, Mechanism):
+            check_request(mechanism, source.facts.shape, amount)
+        answers = getattr(getattr(mechanism, "queries", None), "count", 0)
+        if isinstance(mechanism, MeasureTables):
+            answers = sum(source.facts.shape.sizes(mechanism.places))  # type: ignore[union-attr]  # checked above
+        return source, mechanism, amount, answers
+
+    def weigh(self, analyst: str, door: str, body: str, asked: Message) -> Message:
+        """How much work a measurement is, from public sizes; refused like a request (see :meth:`size`)."""
+        source, mechanism, amount, answers = self._measurement(analyst, door, asked)
+        self._check_quota(analyst, amount, answers, body)
+        return {"work": cells_of(mechanism.size(source.facts.shape, amount).steps)}
+
     def measure(
         self, analyst: str | None, id: str, holder: str, body: str, limits: Any, door: str, asked: Message
     ) -> Message:
         """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
-        source = self._door(analyst, door).source(asked.get("source"))
-        mechanism, amount = decode(_text(asked.get("operator"))), _fraction(asked.get("epsilon"))
-        answers = getattr(getattr(mechanism, "queries", None), "count", 0)
+        source, mechanism, amount, answers = self._measurement(analyst, door, asked)
         if answers > MOST_LINES:
             raise BadInput(f"a service returns at most {MOST_LINES:,} answers of a measurement, given {answers:,}.")
-        self._check_quota(analyst, amount, answers, body)
         with self._behalf(analyst, id, holder=holder, limits=_limits(limits)):
             self.kernel.afford(source, amount)
             self.ledger.begin_request(analyst, id, body=body, limits=_limits(limits), holder=holder)
@@ -276,7 +292,7 @@ class Worker:
 CALLS: Mapping[str, Callable[..., Message]] = {
     name: getattr(Worker, name)
     for name in (
-        "describe", "size", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
+        "describe", "size", "ask", "resume", "open", "transform", "weigh", "measure", "afford", "forget", "close",
     )
 }  # fmt: skip
 """What a keeper may ask of a worker."""
