@@ -64,14 +64,17 @@ def groups_view(release: NumbersRelease, remarks: Sequence[str], noisy: int) -> 
         return view_of(release, also=also)
     known = [figures for figures in release.figures() if figures.known]
     first = next((figures for figures in known if figures.name != "count"), known[0])
-    half = np.asarray(first.upper - first.lower, dtype=np.float64) / 2
+    quantiles = [figures for figures in known if figures.name.endswith("%")]
+    some = quantiles if first in quantiles else [first]
+    half = np.concatenate([np.asarray(own.upper - own.lower, dtype=np.float64).ravel() / 2 for own in some])
     half = half[np.isfinite(half)]
     ends = list(dict.fromkeys(figure(float(end)) for end in (half.min(), half.max()))) if half.size else ["unknown"]
     often = f"19 times of 20{', approximately' * (first.kind == 'approximate')}"
     little = (f"of {noisy:,} of them little is known: see their intervals",) if noisy else ()
     groups = Fact("Groups", f"{len(release.groups):,}", (f"by {joined(release.task.by)}", *little))
     far = f"{'± ' * bool(half.size)}{' to '.join(ends)}"
-    error = Fact(f"Error of each {statistic_in_words(first.name)}", far, (often,))
+    what = "quantile" if len(some) > 1 else statistic_in_words(first.name)
+    error = Fact(f"Error of each {what}{' quantile' * what.endswith('%')}", far, (often,))
     return view_of(release, figures=(groups, error), also=also)
 
 
