@@ -31,12 +31,23 @@ os.chdir(ROOT)
 
 import pytest  # noqa: E402
 
-from mutants.seeding import KERNEL, MODULES, Mutant, forget_results, functions, is_compiled, mutants, plant, source_of  # noqa: E402
+from mutants.seeding import (  # noqa: E402
+    KERNEL,
+    MODULES,
+    Mutant,
+    forget_results,
+    functions,
+    is_cached,
+    is_compiled,
+    mutants,
+    plant,
+    source_of,
+)
 from mutants.survivors import explained  # noqa: E402
 
 TESTS = ["tests/kernel/mechanisms", "tests/kernel/counting", "tests/attacks/test_moving_rows.py",
          "tests/attacks/test_long_fractions.py", "tests/attacks/test_wrapped_scores.py",
-         "tests/lab/audit/test_transcripts.py"]  # fmt: skip
+         "tests/lab/audit/test_transcripts.py", "tests/choice/test_declared.py"]  # fmt: skip
 LOSSES = "/test_losses.py"
 """The tests of a mechanism that notice most; they run first, with those of its own file."""
 _QUICK = 0.2
@@ -120,7 +131,8 @@ class Runner:
     def _try(
         self, mutant: Mutant, callers: dict[str, list[str]], seconds: dict[str, float], items: dict[str, Any]
     ) -> None:
-        function = "" if is_compiled(mutant.module, mutant.function) else mutant.function
+        where = mutant.module, mutant.function
+        function = "" if is_compiled(*where) or is_cached(*where) else mutant.function
         chosen, total = [], 0.0
         about = (LOSSES, f"/test_{mutant.module.split('.')[-1]}.py")
         callers_here = callers.get(f"{mutant.module}:{function}", ())

@@ -122,6 +122,11 @@ def is_compiled(module: str, function: str) -> bool:
     return isinstance(vars(import_module(module)).get(function), Loop)
 
 
+def is_cached(module: str, function: str) -> bool:
+    """Whether its results are kept: the tests after the first one that asks for them do not call it."""
+    return isinstance(vars(import_module(module)).get(function), functools._lru_cache_wrapper)
+
+
 def _changes(function: ast.FunctionDef) -> Iterator[tuple[str, Path, ast.AST]]:
     """Each change of a function: in words, where, and what comes there."""
     above: dict[ast.AST, Path] = {}

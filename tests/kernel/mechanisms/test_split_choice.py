@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from bisect import bisect_right
 from fractions import Fraction as F
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.mechanisms.split_choice import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
+from adyton.kernel.shapes import TableShape
 from adyton.noise import ExactNoise
 from adyton.schema import Integer, RowTree, Schema
 from adyton_lab.audit.enumeration import selection_loss
@@ -44,6 +46,13 @@ def test_all_changes_lie_in_an_interval_of_the_spread(name, classes):
     assert max([0, *found]) - min([0, *found]) >= 0.6 * score.spread  # nothing to save by much
 
 
+def test_a_row_about_which_nothing_is_known_is_worth_at_most_the_spread():
+    """Even if there are many classes, and the cap is low."""
+    score = EntropyScore(2)
+    found = list(changes(score, 6, 2))
+    assert max([0, *found]) - min([0, *found]) <= score.spread < GRID * math.log2(6)
+
+
 @pytest.mark.parametrize("name", ["gini", "entropy, high cap"])
 def test_scores_are_close_to_the_formulas(name):
     counts = np.random.default_rng(1).poisson(20, (6, 4, 3))
@@ -63,7 +72,9 @@ def test_the_table_of_the_entropy():
         starts, steps, sums = _table(cap)
         assert steps[0] == 0
         assert (np.diff(steps) >= 0).all()
-        assert starts[-1] < cap
+        assert cap / 1.01 - 1 <= starts[-1] < cap
+        bits = starts * np.log2(np.maximum(starts, 1))
+        assert (abs(sums - GRID * bits) <= 1.5 * starts).all()  # every step is rounded, or that of its segment
         assert np.array_equal(sums[1:], np.cumsum(np.diff(starts) * steps[:-1]))
         assert EntropyScore(cap).spread <= GRID * (math.log2(cap + 1) + 1 / math.log(2)) + 1
 
@@ -73,6 +84,26 @@ def test_huge_counts_do_not_wrap_around():
     assert int(GiniScore()(counts)[0]) == GRID * (10 * 2**80 // 2**42 + 2**40)
     assert int(MaxScore()(counts)[0]) == 2**42
     assert int(EntropyScore(2**40)(counts)[0]) < 2**62
+
+
+@pytest.mark.parametrize("shape", [(2, 16), (257, 2)])
+def test_scores_are_exact_on_both_sides_of_64_bits(shape):
+    """Of cells with equal counts, or with rows of one class only, around every power of two; one cell is empty."""
+    cells, classes = shape
+    table = [part.tolist() for part in _table(2**40)]
+
+    def bits(rows):
+        segment = bisect_right(table[0], rows) - 1
+        return table[2][segment] + (rows - table[0][segment]) * table[1][segment]
+
+    worth = round(GRID * math.log2(classes))
+    for power, of_one_class in itertools.product(range(28, 58), (False, True)):
+        count, filled = (1 << power) - 1, 1 if of_one_class else classes
+        counts = np.zeros((1, *shape), dtype=np.int64)
+        counts[0, :-1, :filled] = count
+        assert GiniScore()(counts).tolist() == [GRID * count * (cells - 1)]
+        of_a_cell = filled * bits(count) - bits(filled * count) + worth * filled * count
+        assert EntropyScore(2**40)(counts).tolist() == [of_a_cell * (cells - 1)]
 
 
 @pytest.mark.parametrize("case", SplitChoice.audit_cases(), ids=lambda case: case.name)
@@ -116,6 +147,12 @@ def test_choices_in_one_go_follow_the_law_of_single_ones(sharpness):
         found = np.array([(rows == place).mean() for place in places])
         assert (abs(found - law) <= 5.5 * np.sqrt(law * (1 - law) / len(rows)) + 1e-12).all()
     assert (ExactNoise().permute_and_flips(scores[:3], allowed[:3] & False, sharpness) == -1).all()
+
+
+def test_the_work_is_that_of_every_cell():
+    tree = RowTree.stump(SCHEMA.names[:4]).grow({0: "x0"}, SCHEMA)
+    choice = SplitChoice(tree, tree.free(), "y")
+    assert choice.size(TableShape(SCHEMA), F(1)).numbers == 4 * 2 * 2 * 3 * (2 + 1)
 
 
 def test_the_score_of_a_name():

@@ -35,7 +35,7 @@ def test_they_count_what_they_say(size, largest):
     values = np.random.default_rng(size).integers(0, largest, size, dtype=np.int64)
     values[::3] = 0
     counts = values.tolist()
-    assert NonZeros().steps_in(values) == sum(count != 0 for count in counts)
+    assert NonZeros().steps_in(values) * NonZeros().step(size) == sum(count != 0 for count in counts)
     even = sum(abs(count - F(sum(counts), size)) for count in counts) / 2
     assert TotalVariation().steps_in(values) * TotalVariation().step(size) == even
     statistic = Partitionality(F(3, 2))
@@ -43,6 +43,15 @@ def test_they_count_what_they_say(size, largest):
     most = (2**62 - 1) // (2 * max(2 * DawaPartition().grid(sizes), int(sizes[-1])) * size)  # counts beyond are cut off
     seen = [min(most, count) for count in counts]
     assert statistic.steps_in(values) * statistic.step(size) == least_cost(seen, F(3, 2))
+
+
+@pytest.mark.parametrize("size", [2, 64])
+def test_the_total_variation_is_exact_on_both_sides_of_64_bits(size):
+    """Of a line with all rows in one cell, which is as far from even as a line can be."""
+    for power in range(40, 63):
+        values = np.zeros(size, dtype=np.int64)
+        values[0] = count = (1 << power) - 1
+        assert TotalVariation().steps_in(values) == 2 * (size - 1) * count
 
 
 @over(ALL, SIZES)
