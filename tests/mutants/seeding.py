@@ -73,8 +73,11 @@ class Mutant:
 
 
 def plant(module: str, function: str, tree: ast.Module) -> None:
-    """Give a function the code that it has in another version of its module."""
+    """Give a function the code that it has in another version of its module; loops are run as plain Python then."""
     place = import_module(module)
+    if is_compiled(module, function):  # the loops that call it have its machine code inside
+        for loop in [value for value in vars(place).values() if isinstance(value, Loop)]:
+            vars(loop)["machine_code"] = loop.function
     found = _function(place, function)
     found.__code__ = _codes(compile(ast.fix_missing_locations(tree), place.__file__ or module, "exec"))[function]
     forget_results()
@@ -219,14 +222,12 @@ def _codes(code: CodeType) -> dict[str, CodeType]:
 
 
 def _function(module: ModuleType, name: str) -> FunctionType:
-    """The function itself, without what is wrapped around it; a loop is run as plain Python from now on."""
+    """The function itself, without what is wrapped around it."""
     first, *rest = name.split(".")
     found: Any = vars(module)[first]
     for part in rest:
         found = vars(found)[part]
     while not isinstance(found, FunctionType):
-        if isinstance(found, Loop):
-            vars(found)["machine_code"] = found.function
         wrapped = ("function", "__wrapped__", "__func__", "fget", "func")
         found = next(getattr(found, inner) for inner in wrapped if hasattr(found, inner))
     return found

@@ -62,6 +62,9 @@ COUNTS = [
 ]
 
 
+COUNTS += [[(1 << power) - 1] + [0] * 40 for power in range(44, 62, 2)]
+
+
 @over(COUNTS)
 def test_deviations_are_those_of_fractions(counts):
     values = np.array(counts, dtype=object)
@@ -78,6 +81,7 @@ def test_deviations_are_those_of_fractions(counts):
 def test_large_counts_leave_64_bits_and_small_ones_stay():
     assert bisections._with_room(np.array([10**12, 0, 10**12])).dtype == np.int64
     assert bisections._with_room(np.array([2**60, 1])).dtype == object
+    assert bisections._with_room(np.array([2**60, -(2**60)])).dtype == object
 
 
 def test_one_row_changes_a_deviation_by_less_than_one():

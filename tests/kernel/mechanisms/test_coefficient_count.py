@@ -190,6 +190,7 @@ def test_the_bound_on_the_grid_is_close_to_the_real_one():
     for cells in (2, 5, 64, 100, 1024):
         unit = 2 ** Cosines(cells, 1).bits
         assert module._spread(cells) == pytest.approx(math.sqrt(2 * (1 - 1 / cells)) * unit, rel=1e-4)
+        assert CoefficientCount(F(1)).sharpness(cells, F(1)) == F(1, module._spread(cells) + 1)
     assert module._spread(1) == 0
 
 

@@ -89,6 +89,13 @@ def test_one_row_decides_among_huge_counts():
     assert {kernel.root.select(MedianCell(), 90) for _ in range(10)} == {2}
 
 
+@pytest.mark.parametrize("power", range(54, 63))
+def test_many_huge_counts_do_not_wrap_around(power):
+    """Sums of 64 cells would come back to 0 elsewhere."""
+    kernel = Kernel.simulated(np.full(64, (1 << power) - 1), epsilon=1, seed=0)
+    assert {kernel.root.select(MedianCell(), F(1, 1 << 40)) for _ in range(10)} == {32}
+
+
 def test_in_the_kernel():
     x = np.array([9, 1, 0, 0, 10])
     kernel = Kernel.on_vector(x, epsilon=100)

@@ -135,8 +135,15 @@ def test_one_row_moves_the_bias_by_what_the_formula_says(cells):
         assert most == F((block - 1) * (2 * block - 1), 6 * block)
         exactly = GRID * math.sqrt(most / cells)
         assert exactly <= spread(cells, (size,)) <= exactly + 1
+        assert Resolution((1, size), (0, 0)).sharpness(cells, F(1)) == F(1, spread(cells, (1, size)) + 1)
     assert spread(cells, (1,)) == 0
     assert spread(8, (1, 4, 8)) == spread(8, (4,)) + spread(8, (8,))
+
+
+def test_the_bound_of_a_very_long_line_is_rounded_up_to_the_next_step():
+    for cells in range(10**8, 2**27, 10**5):
+        square = F(GRID**2, 4 * cells)
+        assert (spread(cells, (2,)) - 1) ** 2 < square <= spread(cells, (2,)) ** 2
 
 
 def test_scores_are_rounded_roots():

@@ -36,3 +36,9 @@ def test_bisections_of_a_level_are_on_disjoint_cells(levels):
     at_level = np.add.accumulate(cells)
     assert at_level[0] == COUNTS.size
     assert len(cuts) <= 2**levels - 1
+
+
+def test_two_cells_are_cut_too():
+    noise = Written()
+    Bisections(1, F(1, 3), F(1, 4)).choose(COUNTS[:2], F(1), noise)
+    assert [size for size, _ in noise.choices] == [1, 2]

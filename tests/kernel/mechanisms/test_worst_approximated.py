@@ -206,6 +206,11 @@ def test_the_sampler_follows_the_enumerated_law():
         assert abs(counts[query] - draws * chance) < 5.5 * math.sqrt(draws * chance * (1 - chance)) + 1
 
 
+def test_queries_that_no_row_moves_are_chosen_among_too():
+    kernel = Kernel.simulated([1, 2], epsilon=1, seed=0)
+    assert kernel.root.select(WorstApproximated(Explicit.from_rows([[0, 0]]), [0, 0]), 1) == 0
+
+
 # ---- bad input and the wire -----------------------------------------------------------------------------------------
 
 
