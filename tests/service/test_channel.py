@@ -130,15 +130,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(tmp_path):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(worker, "MOST_GROUPS", 1 << 10)
             with pytest.raises(BadInput, match="lines, and a service returns at most"):
-                own.ask(None, task.kind, "me", asked)
+                own.ask(None, task.kind, "me", asked, None)
             with pytest.raises(BadInput, match="at most"):
-                own.check(None, json.loads(asked))
+                own.size("mara", asked)
     door = own.open(None)["door"]
     source = own.kernel.root.vectorize()
     own.doors[door].sources[1] = source
     asked = {"source": 1, "operator": encode(VectorLaplace(Identity(1 << 24))), "epsilon": "1"}
     with pytest.raises(BadInput, match="16,777,216"):
-        own.measure(None, "m", "me", "{}", door, asked)
+        own.measure(None, "m", "me", "{}", None, door, asked)
     assert own.ledger.budget.spent == 0
 
 

@@ -335,7 +335,7 @@ class Alone(Visit):
 
     def __init__(self, ledger, **query):
         query = {name: [value] for name, value in query.items()}
-        site = SimpleNamespace(settings={})
+        site = SimpleNamespace(settings={}, base="")
         super().__init__("GET", LEDGER, query, {}, Visitor("token", "olga", "curator"), site)
         self.ledger = ledger
 

@@ -140,7 +140,10 @@ def linked(previous: str, values: Iterable[object]) -> str:
     >>> linked("", [1, "a", None])[:12]
     '7316b507fcba'
     """
-    text = json.dumps([previous, *values], separators=(",", ":"))
+    try:
+        text = json.dumps([previous, *values], separators=(",", ":"))
+    except TypeError:
+        raise DamagedError("a value has the wrong type") from None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
