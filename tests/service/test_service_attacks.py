@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.errors import AdytonError, LedgerError, LedgerMismatch
+from adyton.errors import AdytonError, BadInput, LedgerError, LedgerMismatch
 from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
 from adyton.service.config import Config, DataSet
 from adyton.service.keeper import Keeper, set_all
-from adyton.service.operations import CANCELLED
+from adyton.service.operations import CANCELLED, Operations
 from adyton.service.supervisor import NotReady, Part, Service
 from service import serving
 from service.whole import Served, write_data
@@ -210,6 +210,24 @@ class TestRaces:
             assert len(found) == 1, found
         assert sorted(status for status, *_ in replies) == [200] * 8 + [400] * 8
         assert [entry.amount for entry in paid(served, "shared")] == [Fraction(1, 1000)]
+
+    def test_the_other_data_set_is_faster(self, tmp_path):
+        """Who loses the race for an id is not given the result of the other data set."""
+        data, schema = write_data(tmp_path)
+        for name in ("people", "twin"):
+            ad.Session(data, schema=schema, ledger=tmp_path / "l", epsilon=1, dataset=name, accept={"add dataset"})
+        own, other = (Ledger.open(tmp_path / "l", total=1, dataset=name) for name in ("twin", "people"))
+
+        class Overtaken:
+            async def call(self, asked, seconds):
+                other.begin_request(None, "r", body="{}", holder="elsewhere")
+                with other.on_behalf(None, "r", holder="elsewhere"):
+                    other.finish_request(None, "r", "done", "a result about people")
+                raise BadInput("the id r was used for another request. Choose a new id.")
+
+        operations = Operations("twin", own, Overtaken(), time_limit=60, anchor=None, limits=lambda who: None)
+        with own, other, pytest.raises(BadInput, match="another request"):
+            asyncio.run(operations.ask((None, "r"), "{}", 60))
 
     def test_consent_and_cancel(self, served):
         """What is said to be cancelled has cost nothing, and what has cost something was not."""

@@ -252,8 +252,10 @@ class Operations:
         )
 
     async def _given_up(self, key: Key) -> StoredRequest | None:
-        """Withdraw a request that could not be carried out, if nothing was spent for it; what is stored."""
-        return await asyncio.to_thread(partial(self._ledger.give_up_request, *key, holder=self._holder))
+        """Withdraw a request that could not be carried out, if nothing was spent for it; what is stored, if it is about
+        this data set."""
+        row = await asyncio.to_thread(partial(self._ledger.give_up_request, *key, holder=self._holder))
+        return row if row is not None and row.dataset == self._name else None
 
     def _receipt(self, key: Key) -> Message:
         """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
