@@ -60,6 +60,7 @@ def sources(kernel):
     tables = kernel.root.tables([("city", "income"), ("city",)])
     yield tables
     yield from tables.vectors()
+    yield tables.merged([(("city",), ([0, 1, 0],)), (("city", "income"), ([1, 0, 0], None))])
 
 
 def clean(text):

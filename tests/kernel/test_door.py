@@ -115,23 +115,26 @@ def test_leaves_behind_a_door(table, schema):
     assert door.budget.spent == 61
 
 
-def test_many_tables_behind_a_door():
+@pytest.mark.parametrize("cells", [None, [1, 0, 1]])
+def test_many_tables_behind_a_door(cells):
+    """As they are, and with merged cells."""
     schema = ad.Schema({name: ad.Integer(0, 2) for name in "abc"})
     codes = np.random.default_rng(2).integers(0, 3, (100, 3))
     found = []
     for through in (lambda kernel: kernel, TextDoor):
         kernel = Kernel.simulated_table(codes, schema, epsilon=10, seed=5)
         tables = through(kernel).root.tables([("a", "b"), ("b", "c"), ("c", "a")])
+        tables = tables if cells is None else tables.merged(dict.fromkeys(tables.groups, (cells, None)))
         assert isinstance(tables, TablesSource)
         noisy = tables.measure(MeasureTables.weighted((0, 2), (1, 2)), 1)
-        guesses = {place: np.full((3, 3), 11.3) for place in range(3)}
+        guesses = {place: np.full(shape, 11.3) for place, shape in enumerate(tables.shapes)}
         found.append(
             (
                 [(one.group, one.counts.tolist(), one.variance) for one in noisy],
                 tables.choose_pairs(PairChoice.of(guesses, 2, 2, forest=True), 1),
                 tables.mean_distance(MeanDistance.of(guesses), 1),
                 tables.choose_parents(ParentChoice((0, 1, 2), "c"), 1),
-                tables.vectors()[1].measure(ad.workloads.Identity((3, 3)), 1).answers.tolist(),
+                tables.vectors()[1].measure(ad.workloads.Identity(tables.shapes[1]), 1).answers.tolist(),
                 (tables.groups, tables.shapes, tables.lineage, kernel.spent),
             )
         )

@@ -48,6 +48,7 @@ from adyton.kernel.transforms import (
     CountTables,
     GroupBy,
     LinearMap,
+    MergeCells,
     Reduce,
     Select,
     ShareRows,
@@ -99,6 +100,7 @@ EXAMPLES = [
     CountMisfits(("age",), ("sex",)),
     CountMisfits(("age", "sex")),
     CountTables((("age", "sex"), ("sex",))),
+    MergeCells((("age", "sex"), ("sex",)), ((Partition([0, 1, 0]), None), (None,))),
     SingleTables(),
     MeasureTables((0, 2), (Fraction(1, 3), Fraction(1, 2))),
     PairChoice.of({0: [[0.5, 2], [0, 1]], 2: [[1, 1], [1, 1]]}, 3, 2, forest=True),
@@ -172,6 +174,10 @@ def test_strangers_are_not_sent(thing):
         '{"Select": {"attributes": ["a"], "more": 1}}', '{"Vectorize": {}, "Select": {}}', '{"os.system": {"a": "ls"}}',
         '{"LinearMap": {"queries": {"Identity": {"domain": [-3]}}}}',
         '{"Reduce": {"partition": {"array": "!", "shape": [1]}}}',
+        '{"MergeCells": {"groups": [["a"]], "maps": [[[0, 1]]]}}', '{"MergeCells": {"maps": []}}',
+        '{"MergeCells": {"groups": [["a"]], "maps": [[{"Partition": {"labels": [0, 1], "groups": 3}}]]}}',
+        '{"MergeCells": {"groups": [["a"]], "maps": [[{"Total": {"domain": [2]}}]]}}',
+        '{"MergeCells": {"groups": ["a"], "maps": [[null]]}}',
         "[" * 100_000,
     ],
 )  # fmt: skip
@@ -384,6 +390,36 @@ def test_spoiled_facts_are_not_received(change):
     plain = json.loads(encode_facts(Kernel.simulated(X, epsilon=1).root.facts))
     plain["Facts"].update(change)
     with pytest.raises(ad.errors.AdytonError):
+        decode_facts(json.dumps(plain))
+
+
+def merged_tables():
+    """A source with a merged table and another one."""
+    schema = ad.Schema({"a": ad.Integer(0, 2), "b": ad.Boolean()})
+    tables = Kernel.simulated_table(np.zeros((9, 2), dtype=int), schema, epsilon=1).root.tables([("a", "b"), ("b",)])
+    return tables.merged([(("a", "b"), ([1, 0, 1], None)), (("b",), (None,))])
+
+
+def test_the_facts_of_merged_tables_arrive_as_they_were():
+    facts = merged_tables().facts
+    again = decode_facts(encode_facts(facts))
+    assert (again, hash(again.shape)) == (facts, hash(facts.shape))
+    assert again.shape.shapes == ((2, 2), (2,))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"merged": [[2, None]]}, {"merged": [[2], [None]]}, {"merged": [[2, None], [None], [None]]}, {"merged": [2, 1]},
+        {"merged": [[0, None], [None]]}, {"merged": [[-1, None], [None]]}, {"merged": [[4, None], [None]]},
+        {"merged": [[2.0, None], [None]]}, {"merged": [[True, None], [None]]}, {"merged": None},
+        {"groups": [["a", "c"], ["b"]]}, {"groups": [["a"], ["b"]]}, {"pending": 3},
+    ],
+)  # fmt: skip
+def test_spoiled_facts_of_merged_tables_are_not_received(change):
+    plain = json.loads(encode_facts(merged_tables().facts))
+    plain["Facts"]["shape"]["TablesShape"].update(change)
+    with pytest.raises(BadInput):
         decode_facts(json.dumps(plain))
 
 

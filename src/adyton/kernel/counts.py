@@ -87,7 +87,8 @@ class CountedTables(Sealed):
     Lemma.  (On rows and tables.) One row more or less changes at most one cell of each table, by 1.
     Proof.  Each attribute of a table puts a row in one of its cells, or in none. The table counts the row where these
     cells meet, or nowhere if one is missing: see :class:`~adyton.kernel.transforms.CountTables`. Where a row is counted
-    does not depend on other rows.  ∎
+    does not depend on other rows. If cells are merged by public maps, the cell where it is counted is in one group: see
+    :class:`~adyton.kernel.transforms.MergeCells`.  ∎
     """
 
     __slots__ = ("_compute", "_counts", "_ends", "_lock", "groups", "shapes")
@@ -126,6 +127,16 @@ class CountedTables(Sealed):
         """Each table as a vector, read when first needed."""
         return [PrivateVector(partial(self.table, place)) for place in range(len(self.shapes))]
 
+    def merged(
+        self, places: Sequence[int], maps: Sequence[Sequence[Partition | None]], shapes: Sequence[tuple[int, ...]]
+    ) -> CountedTables:
+        """Some of the tables with the sums over groups of cells along each axis, or its cells as they are."""
+
+        def sums() -> list[Integers]:
+            return [_merged(self.table(place), axes) for place, axes in zip(places, maps, strict=True)]
+
+        return CountedTables(sums, [self.groups[place] for place in places], shapes)
+
     def _all(self) -> Integers:
         """All counts, in 32 bits if they fit."""
         with self._lock:
@@ -135,3 +146,14 @@ class CountedTables(Sealed):
                 self._counts, self._compute = counts.astype(np.int32) if short else counts, None
             assert self._counts is not None
             return self._counts
+
+
+def _merged(table: Integers, axes: Sequence[Partition | None]) -> Integers:
+    """The sums over groups of cells, none of which is empty. All cells together are at most the number of rows, which
+    the engine counts in 64 bits: so is every sum of them."""
+    for axis, groups in enumerate(axes):
+        if groups is not None:
+            order = np.argsort(groups.labels, kind="stable")
+            starts = np.searchsorted(groups.labels[order], np.arange(groups.groups))
+            table = np.add.reduceat(table.take(order, axis), starts, axis)
+    return table

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.messages import shorten
+from adyton.messages import listing, shorten
 from adyton.queries import Product, Queries
 from adyton.queries.base import NOTHING, Size
 from adyton.schema import RowTree, Schema
@@ -64,10 +64,17 @@ class VectorShape:
 
 @dataclass(frozen=True)
 class TablesShape:
-    """What is public about many private tables of counts: the schema, and which attributes each table is over."""
+    """What is public about many private tables of counts: the schema, and which attributes each table is over.
+
+    If cells were merged, ``merged`` has for each table the number of groups of cells along each axis, None for an axis
+    with the schema's cells.
+    """
 
     schema: Schema
     groups: tuple[tuple[str, ...], ...]
+    merged: tuple[tuple[int | None, ...], ...] = ()
+    pending: Size = NOTHING
+    """The memory and work to merge cells, which happens when one of these tables is first measured."""
 
     @cached_property
     def places(self) -> dict[tuple[str, ...], int]:
@@ -77,8 +84,14 @@ class TablesShape:
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shape of each table."""
-        sizes = dict(zip(self.schema.names, self.schema.shape, strict=True))
-        return tuple(tuple(sizes[name] for name in group) for group in self.groups)
+        cells = dict(zip(self.schema.names, self.schema.shape, strict=True))
+        tables = zip(self.groups, self.sides, strict=True)
+        return tuple(tuple(side or cells[name] for name, side in zip(*table, strict=True)) for table in tables)
+
+    @cached_property
+    def sides(self) -> tuple[tuple[int | None, ...], ...]:
+        """``merged``, also if no cells were merged."""
+        return self.merged or tuple((None,) * len(group) for group in self.groups)
 
     @property
     def cells(self) -> int:
@@ -89,6 +102,13 @@ class TablesShape:
         """How many cells each of these tables has."""
         shapes = self.shapes
         return [math.prod(shapes[place]) for place in places]
+
+    def place(self, group: tuple[str, ...]) -> int:
+        """The place of the table over these attributes, in this order."""
+        place = self.places.get(group)
+        if place is None:
+            raise BadInput(f"there is no table of {listing(group)}. Name the attributes in the order of the request.")
+        return place
 
     def check_places(self, places: Sequence[int]) -> None:
         """Raise an error unless these are numbers of tables, without repetition."""

@@ -6,9 +6,10 @@ object that sends operators as text to a kernel elsewhere (:mod:`adyton.session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
@@ -25,6 +26,7 @@ from adyton.kernel.transforms import (
     CountTables,
     GroupBy,
     LinearMap,
+    MergeCells,
     Reduce,
     Select,
     ShareRows,
@@ -36,10 +38,11 @@ from adyton.kernel.transforms import (
     Vectorize,
     Where,
 )
-from adyton.messages import listing, shorten
+from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.queries.measurement import NoisyTables
 from adyton.schema import RowTree, Schema
+from adyton.whole import whole
 
 if TYPE_CHECKING:
     from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, Selection, SplitChoice
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
     from adyton.kernel.mechanisms.published.statistic import Statistic
 
 Derived = TypeVar("Derived", bound="Source")
+Maps: TypeAlias = Sequence[Sequence[int] | npt.NDArray[Any] | None]
+"""For each attribute of a table the number of the group of each cell, or None."""
 
 
 class Door(Protocol):
@@ -304,13 +309,34 @@ class TablesSource(Source):
 
     def place(self, *group: str) -> int:
         """The place of the table over these attributes, in this order."""
-        place = self._shape.places.get(group)
-        if place is None:
-            raise BadInput(f"there is no table of {listing(group)}. Name the attributes in the order of the request.")
-        return place
+        return self._shape.place(group)
+
+    def merged(self, tables: Mapping[Sequence[str], Maps] | Iterable[tuple[Sequence[str], Maps]]) -> TablesSource:
+        """Some of the tables, with cells merged into groups by public maps, in the order given.
+
+        A table is named by its attributes and has a map for each of them: the number of the group of each cell, 0, 1,
+        2 … without gaps; or None, for cells as they are. The rows are not read again.
+
+        >>> import numpy as np, adyton as ad
+        >>> schema = ad.Schema({"age": ad.Integer(0, 3), "sex": ad.Boolean()})
+        >>> kernel = ad.Kernel.simulated_table(np.zeros((50, 2), dtype=int), schema, epsilon=1, seed=1)
+        >>> tables = kernel.root.tables([("age",), ("age", "sex")])
+        >>> tables.merged({("age", "sex"): ([0, 1, 1, 0], None)}).shapes
+        ((2, 2),)
+        """
+        words = "tables with merged cells are given as pairs of their attributes and maps"
+        listed = tables.items() if isinstance(tables, Mapping) else _listed(tables, words)
+        pairs = [_listed(pair, words) for pair in listed]
+        if wrong := [pair for pair in pairs if len(pair) != 2]:
+            raise BadInput(f"{words}, given {shorten(wrong[0])}.")
+        groups = tuple(_names(_listed(group)) for group, _ in pairs)
+        maps = tuple(
+            tuple(None if cells is None else _map(cells) for cells in _listed(axes, words)) for _, axes in pairs
+        )
+        return self._derive(MergeCells(groups, maps), TablesSource)[0]
 
     def vectors(self) -> tuple[VectorSource, ...]:
-        """Each table as a separate vector. They share rows: costs add up."""
+        """Each table as a separate vector, without a schema if cells were merged. They share rows: costs add up."""
         return self._derive(SingleTables(), VectorSource)
 
     def measure(self, tables: MeasureTables, epsilon: Rational) -> NoisyTables:
@@ -407,13 +433,23 @@ def handle(door: Door, facts: Facts) -> Source:
     return KINDS[type(facts.shape)](door, facts)
 
 
-def _listed(given: object) -> tuple[Any, ...]:
+def _listed(given: object, words: str = "attributes must be given as lists of names") -> tuple[Any, ...]:
     """A given list, as a tuple."""
     if isinstance(given, Iterable):
         return tuple(given)
-    raise BadInput(f"attributes must be given as lists of names, given {shorten(given)}.")
+    raise BadInput(f"{words}, given {shorten(given)}.")
 
 
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:
     """Names given one by one, or as one list."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else given
+
+
+def _map(cells: object) -> Partition:
+    """Groups of cells, from the number of the group of each cell."""
+    plain = cells.tolist() if isinstance(cells, np.ndarray) else cells  # Python's numbers are checked faster
+    listed = _listed(plain, "a map is a list with the number of the group of each cell, or None")
+    numbers = [whole(number, "the number of a group of cells", 0) for number in listed]
+    if (groups := set(numbers)) != set(range(len(groups))) or not numbers:
+        raise BadInput(f"groups of cells must be numbered 0, 1, 2 … without gaps, given {shorten(sorted(groups))}.")
+    return Partition(numbers)

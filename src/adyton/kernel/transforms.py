@@ -22,6 +22,7 @@ from adyton.kernel.operators import Outcome, Transform, check_parts, check_queri
 from adyton.kernel.shapes import TableShape, TablesShape, VectorShape
 from adyton.messages import listing, shorten
 from adyton.queries import Cells, Partition, Queries, Reduction
+from adyton.queries.base import Size
 from adyton.schema import Integer, Numeric, RowTree, Schema
 from adyton.schema.cell_groups import check_coarser
 from adyton.schema.misfits import misfits_of
@@ -259,9 +260,46 @@ class CountTables(Transform):
         def derive(table: Any) -> list[CountedTables]:
             return [CountedTables(table.planned_tables(self.groups), self.groups, shapes)]
 
-        shown = ", ".join(" × ".join(group) for group in self.groups[:_SHOWN])
-        more = f" and {len(self.groups) - _SHOWN} more" if len(self.groups) > _SHOWN else ""
-        return Outcome(f"tables({shown}{more})", (shape,), derive)
+        return Outcome(f"tables({_shown(self.groups)})", (shape,), derive)
+
+
+@dataclass(frozen=True, eq=False)
+class MergeCells(Transform):
+    """Some of many tables, in each of which cells along an axis are merged into groups by a public map, or left as they
+    are (None). Any cells can be in a group, not only neighbours. No rows are read again.
+
+    Claim.  One row more changes at most one cell of each table, by 1: in each of them the stability is 1 in L1. The
+    tables share rows, so that measurements of several add up.
+    Proof.  By the lemma on rows and tables one row more changes at most one cell of each table of the source, by 1. A
+    map is a function from the cells of an axis to groups, so that a cell of a table counts in exactly one merged
+    cell, the sum of all cells whose groups meet there: that sum changes by 1, and no other. The maps come from the
+    request, which is public; no table is named twice. Hence the lemma holds for the result, too.  ∎
+    """
+
+    takes = TablesShape
+    groups: tuple[tuple[str, ...], ...]
+    maps: tuple[tuple[Partition | None, ...], ...]
+
+    def plan(self, source: TablesShape) -> Outcome:
+        """One source that holds all of the tables, in this order."""
+        places = [source.place(group) for group in self.groups]
+        source.check_places(places)
+        given, needed = ([len(table) for table in tables] for tables in (self.maps, self.groups))
+        if given != needed:
+            words = "one for each attribute; None leaves cells as they are"
+            raise BadInput(f"these tables need {shorten(needed)} maps, {words}, given {shorten(given)}.")
+        merged = []
+        for group, place, axes in zip(self.groups, places, self.maps, strict=True):
+            for name, size, groups in zip(group, source.shapes[place], axes, strict=True):
+                _check_map(f"the map of {name!r} in the table of {listing(group)}", size, groups)
+            sides = zip(source.sides[place], axes, strict=True)
+            merged.append(tuple(side if groups is None else groups.groups for side, groups in sides))
+        schema = source.schema.select(tuple(dict.fromkeys(name for group in self.groups for name in group)))
+        cells = sum(source.sizes(places))
+        pending = source.pending.then(Size(4 * cells, 64 * cells))
+        shape = TablesShape(schema, self.groups, tuple(merged) if any(map(any, merged)) else (), pending)
+        step = f"merge({_shown(self.groups)})"
+        return Outcome(step, (shape,), lambda tables: [tables.merged(places, self.maps, shape.shapes)])
 
 
 @dataclass(frozen=True)
@@ -275,9 +313,11 @@ class SingleTables(Transform):
     takes = TablesShape
 
     def plan(self, source: TablesShape) -> Outcome:
-        """A vector for each group, with an axis for each of its attributes."""
-        schemas = [source.schema.select(group) for group in source.groups]
-        shapes = tuple(VectorShape(schema.shape, schema) for schema in schemas)
+        """A vector for each group, with an axis for each of its attributes; without a schema if cells were merged."""
+        shapes = tuple(
+            VectorShape(shape, None if any(sides) else source.schema.select(group), pending=source.pending)
+            for group, shape, sides in zip(source.groups, source.shapes, source.sides, strict=True)
+        )
         parts = tuple(f"table({', '.join(group)})" for group in source.groups)
         return Outcome(parts[0], shapes, lambda tables: tables.vectors(), parts=parts)
 
@@ -468,6 +508,22 @@ def check_groups(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> tuple[s
     return names
 
 
+def _check_map(what: str, cells: int, groups: Partition | None) -> None:
+    """Raise an error unless each of these cells is in a group, and no group is empty: its sum would be another's."""
+    if groups is None:
+        return
+    if groups.cells != cells:
+        raise BadInput(f"{what} has {groups.cells:,} cells, but there are {cells:,}. Name the group of each cell.")
+    if int(groups.labels.min()) < 0 or not groups.sizes.all():
+        raise BadInput(f"{what} leaves out a cell or a group. Number the groups 0, 1, 2 … without gaps.")
+
+
+def _shown(groups: Sequence[tuple[str, ...]]) -> str:
+    """The first groups of attributes, and how many more there are."""
+    more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
+    return ", ".join(" × ".join(group) for group in groups[:_SHOWN]) + more
+
+
 def _share(span: int, degree: int, point: int, sums: Sequence[IntegerArray]) -> IntegerArray:
     """Σ C(d, j)·k^j·(M − k)^(d−j), multiplied out."""
     times = math.comb(degree, point)
@@ -514,6 +570,7 @@ TRANSFORMS: tuple[type[Transform], ...] = (
     Vectorize,
     CountMisfits,
     CountTables,
+    MergeCells,
     SingleTables,
     CountLeaves,
     SumValues,

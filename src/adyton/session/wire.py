@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from adyton.kernel import mechanisms
 from adyton.kernel.admission import MOST_BITS, PARTS, admit, check_fields, is_one_of
 from adyton.kernel.mechanisms import CORE, PLACES, Mechanism, is_mechanism
 from adyton.kernel.operators import Transform
-from adyton.kernel.shapes import Facts
+from adyton.kernel.shapes import Facts, TablesShape
 from adyton.kernel.transforms import TRANSFORMS
 from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
@@ -93,9 +94,21 @@ def decode_facts(text: str) -> Facts:
     if type(facts) is not Facts:
         raise BadInput("the public facts of a source are its number, its shape, its lineage and its stability.")
     check_fields(facts)
+    if isinstance(facts.shape, TablesShape):
+        _check_sides(facts.shape)
     whole(facts.node, "the number of a source", 0)
     whole(facts.stability, "the stability of a source", 0)
     return facts
+
+
+def _check_sides(tables: TablesShape) -> None:
+    """Raise an error unless the tables have attributes of their schema, and at most their cells along each axis."""
+    cells = dict(zip(tables.schema.names, tables.schema.shape, strict=True))
+    for group, sides in zip_longest(tables.groups, tables.sides, fillvalue=()):
+        known = len(group) == len(sides) and cells.keys() >= set(group)
+        pairs = zip(group, sides, strict=known)
+        if not known or not all(side is None or 0 < side <= cells[name] for name, side in pairs):
+            raise BadInput("tables have attributes of their schema, and for each at most as many groups as cells.")
 
 
 @dataclass(frozen=True, eq=False)

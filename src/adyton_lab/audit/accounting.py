@@ -90,15 +90,20 @@ def audit_leaves() -> Finding:
     return _moved_by_rows("leaves", "cells of the leaves", leaves)
 
 
-def audit_tables() -> Finding:
-    """One more row changes one cell of each of many tables by one, on tables that grow row by row."""
+def audit_tables(merge: bool = False) -> Finding:
+    """One more row changes one cell of each of many tables by one, on tables that grow row by row; if *merge*, with
+    cells merged in turn into two groups."""
     groups = [("age", "sex"), ("sex", "pay", "smoker"), ("smoker",)]
 
     def tables(rows: TableSource) -> list[IntegerArray]:
-        noisy = rows.tables(groups).measure(MeasureTables.weighted(range(len(groups))), len(groups) * _PLENTY)
+        counted = rows.tables(groups)
+        if merge:
+            maps = [[[cell % 2 for cell in range(size)] for size in shape] for shape in counted.shapes]
+            counted = counted.merged(zip(groups, maps, strict=True))
+        noisy = counted.measure(MeasureTables.weighted(range(len(groups))), len(groups) * _PLENTY)
         return list(noisy.tables().values())
 
-    return _moved_by_rows("tables", "cells of a table", tables)
+    return _moved_by_rows("merged tables" if merge else "tables", "cells of a table", tables)
 
 
 def _counts(vector: VectorSource) -> IntegerArray:

@@ -186,6 +186,7 @@ def checks(profile: str) -> list[Check]:
         Check("misfits", 1, audit_misfits),
         Check("leaves", 1, audit_leaves),
         Check("tables", 1, audit_tables),
+        Check("merged tables", 1, partial(audit_tables, merge=True)),
         Check("exactness", 1, audit_exactness),
     ]
     if hasattr(os, "fork"):

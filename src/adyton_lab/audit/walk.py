@@ -110,7 +110,7 @@ class Walk:
         on_rows: Moves = (self.split_table, self.tables, self.vectorize, self.vectorize, self.count, self.nonsense)
         on_rows += (self.sums, self.shares)
         on_tables: Moves = (self.measure_tables, self.measure_tables, self.choose_pairs, self.distance)
-        on_tables += (self.choose_parents, self.vectors, self.tables_nonsense)
+        on_tables += (self.choose_parents, self.vectors, self.tables_nonsense, self.merge)
         if self.held == "table":
             on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):
@@ -358,6 +358,22 @@ class Walk:
         """Derive each table separately, and measure it. The tables share rows."""
         for place, handle in enumerate(node.handle.vectors()):
             self.measure(self.derive(node, handle, self._cells(node, place), 1))
+
+    def merge(self, node: Node) -> None:
+        """Merge cells of some of the tables at random; the matrix sums their rows one by one."""
+        places, tables, rows = self._places(node), [], []
+        for place in places:
+            shape = node.handle.shapes[place]
+            maps = [np.unique(self.rng.integers(0, size, size), return_inverse=True)[1] for size in shape]
+            left = [self.rng.random() < 0.3 for _ in shape]
+            maps = [np.arange(size) if same else cells for size, same, cells in zip(shape, left, maps, strict=True)]
+            given = [None if same else cells for same, cells in zip(left, maps, strict=True)]
+            tables.append((node.handle.groups[place], given))
+            sums = np.zeros((*(int(max(cells)) + 1 for cells in maps), CELLS), dtype=object)
+            for cell, row in zip(np.ndindex(*shape), self._cells(node, place), strict=True):
+                sums[tuple(cells[side] for cells, side in zip(maps, cell, strict=True))] += row
+            rows.append(sums.reshape(-1, CELLS))
+        self.derive(node, node.handle.merged(tables), np.concatenate(rows), 1)
 
     def tables_nonsense(self, node: Node) -> None:
         """A table named twice, a share above 1 or below 0, a nonsensical budget: all are bad input."""

@@ -172,7 +172,7 @@ def key(own, kind):
     if isinstance(own, Broken):
         return own.raw
     if kind == "any" and isinstance(own, int):
-        return int(own)
+        return str(int(own)).encode()  # the name of a whole number is its decimal text
     if kind in ("object", "any") and not isinstance(own, str):
         return None
     if isinstance(own, str):

@@ -31,6 +31,7 @@ from adyton.kernel.transforms import (
     CountMisfits,
     CountTables,
     GroupBy,
+    MergeCells,
     Select,
     ShareRows,
     SingleTables,
@@ -51,6 +52,7 @@ def questions(schema, draw):
     parts = Partition(np.arange(schema.attributes[third].size) % 3)
     asked = {
         "tables": (CountTables(groups), SingleTables()),
+        "merged tables": (CountTables(groups), merged(schema, groups), SingleTables()),
         "misfits": (CountMisfits((first, second), (third,)),),
         "part by part": (Where(predicate(schema, draw)), SplitTable(third, parts), Select((first,)), Vectorize()),
         "groups": (GroupBy((second,), "rows", 2), Vectorize()),
@@ -64,6 +66,17 @@ def questions(schema, draw):
         asked["units that are left"] = (Where(predicate(schema, draw)), GroupBy((schema.unit,), "rows", 2))
         asked["units that are left"] += (Select(("rows",)), Vectorize())
     return asked
+
+
+def merged(schema, groups):
+    """Cells of each attribute in random groups, or as they are."""
+    draw = random.Random(str(schema))
+
+    def drawn(name):
+        cells = [draw.randrange(3) for _ in range(schema.attributes[name].size)]
+        return draw.choice([None, Partition([sorted(set(cells)).index(cell) for cell in cells])])
+
+    return MergeCells(groups, tuple(tuple(drawn(name) for name in group) for group in groups))
 
 
 def predicate(schema, draw):

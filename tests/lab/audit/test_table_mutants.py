@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.kernel import counts, transforms
 from adyton.kernel.counting.packs import Pack
 from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.kernel import Kernel
@@ -16,7 +17,8 @@ from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, Pa
 from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.published import parent_choice
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.transforms import CountTables, SingleTables
+from adyton.kernel.transforms import CountTables, MergeCells, SingleTables
+from adyton.queries import Partition
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.accounting import audit_tables
 from adyton_lab.audit.enumeration import audit_selection_exactly
@@ -36,9 +38,15 @@ def disjoint(self, source, honest=SingleTables.plan):
     return replace(honest(self, source), disjoint=True)
 
 
-def free(self, source, honest=CountTables.plan):
-    """Measurements of tables cost nothing."""
-    return replace(honest(self, source), stability=0)
+def disjoint_if_merged(self, source, honest=SingleTables.plan):
+    """The same, for merged tables only."""
+    return replace(honest(self, source), disjoint=bool(source.merged))
+
+
+def free(kind):
+    """A plan by which measurements of tables cost nothing."""
+    honest = kind.plan
+    return kind, "plan", lambda self, source: replace(honest(self, source), stability=0)
 
 
 def chosen(mechanism, name):
@@ -169,6 +177,30 @@ def test_rows_that_the_engine_counts_twice_are_caught(monkeypatch):
     assert not audit_tables().passed
 
 
+def test_cells_that_count_in_two_groups_are_caught(monkeypatch):
+    honest = counts._merged
+    monkeypatch.setattr(counts, "_merged", lambda table, axes: honest(table, axes) + np.flip(honest(table, axes)))
+    found = audit_tables(merge=True)
+    assert (found.passed, found.figures["moved"]) == (False, 2)
+
+
+def test_groups_without_cells_are_refused_and_would_be_caught(monkeypatch):
+    """The sum of an empty group would be the first cell of the next group: a row there would change two sums."""
+    case = MeasureTables.audit_cases()[0]
+    shape = TablesShape(Schema({"a": Integer(0, 1), "b": Integer(0, 1)}), (("a", "b"), ("a",), ("b",)))
+    gap = Partition([1, 1], 2)
+    merge = MergeCells(shape.groups, ((gap, None), (gap,), (None,)))
+    with pytest.raises(BadInput, match="without gaps"):
+        merge.plan(shape)
+    monkeypatch.setattr(transforms, "_check_map", lambda *given: None)
+
+    def prepare(counts):
+        return merge.plan(shape).derive(case.prepare(counts))[0]
+
+    ratio = partial(case.mechanism._likelihood_ratio, prepare)
+    assert not attacked(MeasureTables, prepare=prepare, statistic=ratio).passed
+
+
 def test_one_noise_for_all_tables_is_caught(monkeypatch):
     """Every table with the noise of its share, but the same draw for all cells: differences are free of noise."""
     honest = MeasureTables.draw
@@ -246,7 +278,9 @@ MUTANTS = {
     "parents that count as monotone": doubled(ParentChoice, "sharpness"),
     "a distance with less noise": doubled(MeanDistance, "scale", F(1, 2)),
     "tables that share no rows": (SingleTables, "plan", disjoint),
-    "tables that nobody pays for": (CountTables, "plan", free),
+    "merged tables that share no rows": (SingleTables, "plan", disjoint_if_merged),
+    "tables that nobody pays for": free(CountTables),
+    "merged tables that nobody pays for": free(MergeCells),
 }
 
 
