@@ -171,6 +171,12 @@ def test_the_head_of_a_page_says_how_far_off_its_numbers_are():
     opened = ad.Session(rows, schema=ad.Schema(attributes), epsilon=3)
     head = render(opened.release(ad.Mean("stay", by="ward"), 1)).partition("<main>")[0]
     assert re.search(r"Error of each mean</dt><dd>± 0\.\d+ to \d+", head)
-    assert "of 2 of them little is known" in head
+    assert "little is known of 2 of them" in head
+    held = opened.release(ad.Mean("stay", by="ward"), "0.9").held_back(wider_than="20%")
+    head = render(held).partition("<main>")[0]
+    assert "2 of them are held back" in head
+    assert re.search(r"Error of each mean</dt><dd>± 0\.\d+( to 0\.\d+)?<", head)  # of those that are shown
     head = render(opened.release(ad.Quantiles("stay"), 1)).partition("<main>")[0]
+    head_of_model = render(opened.fit(ad.Classifier("ward"), "0.05")).partition("<main>")[0]
+    assert "how far off is not known" in head_of_model
     assert all(f"<dt>{name}</dt>" in head for name in ("25% quantile", "Median", "75% quantile"))

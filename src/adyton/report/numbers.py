@@ -66,11 +66,14 @@ def groups_view(release: NumbersRelease, remarks: Sequence[str], noisy: int) -> 
     first = next((figures for figures in known if figures.name != "count"), known[0])
     quantiles = [figures for figures in known if figures.name.endswith("%")]
     some = quantiles if first in quantiles else [first]
-    half = np.concatenate([np.asarray(own.upper - own.lower, dtype=np.float64).ravel() / 2 for own in some])
+    held = np.array([release.held(own.name) for own in some])
+    half = np.array([np.asarray(own.upper - own.lower, dtype=np.float64) / 2 for own in some])[~held]
     half = half[np.isfinite(half)]
     ends = list(dict.fromkeys(figure(float(end)) for end in (half.min(), half.max()))) if half.size else ["unknown"]
     often = f"19 times of 20{', approximately' * (first.kind == 'approximate')}"
-    little = (f"of {noisy:,} of them little is known: see their intervals",) if noisy else ()
+    little = (f"little is known of {noisy:,} of them: see their intervals",) if noisy else ()
+    if gone := int(held.any(axis=0).sum()):
+        little += (f"{gone:,} of them {'is' if gone == 1 else 'are'} held back",)
     groups = Fact("Groups", f"{len(release.groups):,}", (f"by {joined(release.task.by)}", *little))
     far = f"{'± ' * bool(half.size)}{' to '.join(ends)}"
     what = "quantile" if len(some) > 1 else statistic_in_words(first.name)
