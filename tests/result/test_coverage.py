@@ -2,13 +2,16 @@
 
 import json
 import re
+from fractions import Fraction as F
 
 import pandas as pd
 import pytest
 
 import adyton as ad
 from adyton.report.page import render, to_html
-from adyton.result.coverage import Total
+from adyton.result.coverage import Coverage, Total
+from adyton.result.misfits import Misfits, NoisyMisfit
+from adyton.schema.misfits import misfits_of
 
 ROWS = 4000
 LEFT_OUT = "left out because a value is missing or not as declared"
@@ -119,6 +122,18 @@ def test_numbers_of_missing_rows_have_the_error_that_a_page_shows_elsewhere():
         right += abs(about - truth) <= far
         assert rows % 10 == 0
     assert right >= 87  # of 100; once in 10⁴ runs it is less
+
+
+def test_rows_that_noise_could_hide_are_among_those_left_out():
+    """4,042 flights are not certainly beyond the bounds at a small ε; 9,430 are certainly without a delay."""
+    asked = ad.Schema({"delay": ad.Integer(-60, 180)})
+    ways = {way.reason: way for way in misfits_of(asked, asked.names)}
+    for beyond, shown in ((4_042, "13,472"), (-200, "9,430")):  # fewer than those that are certain is noise
+        counts = [NoisyMisfit(ways["missing"], 9_430), NoisyMisfit(ways["out of bounds"], beyond)]
+        misfits = Misfits(F(1, 500), F(1, 50), 323_304, 707.1, [NoisyMisfit(ways["unreadable"], 0), *counts])
+        assert [kind.misfit.reason for kind in misfits.sure()] == ["missing"]
+        said = Coverage.of(asked, misfits=misfits).measured
+        assert said.startswith(f"About {shown} (± 2,594) of about 33"), said
 
 
 def test_margins_say_which_rows_they_have():

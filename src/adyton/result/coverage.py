@@ -216,11 +216,11 @@ def _measured(misfits: Misfits | None, ways: Sequence[Misfit], *, whole: bool) -
     counts = {(kind.misfit.attribute, kind.misfit.reason): kind for kind in misfits.counts}
     if any((way.attribute, way.reason) not in counts for way in ways):
         return ""
-    lost = [kind.count for kind in misfits.sure() if kind.misfit.fate in _LOST]  # of others, there is no sign
-    lost = lost or [kind.count for kind in misfits.counts if kind.misfit.fate in _LOST]
-    if not lost:
+    lost = [kind.count for kind in misfits.counts if kind.misfit.fate in _LOST]  # also those of which there is no sign:
+    if not lost:  # several that noise hides can be many together
         return ""
-    count, deviation = sum(lost), misfits.deviation * math.sqrt(len(lost))
+    certain = sum(kind.count for kind in misfits.sure() if kind.misfit.fate in _LOST)
+    count, deviation = max(sum(lost), certain), misfits.deviation * math.sqrt(len(lost))
     of = "" if whole else " before the filter"
     none = ": that may be none" if count <= LIKELY * deviation else ""
     shown, far = min(max(0, count), misfits.rows), misfits.reach * math.sqrt(len(lost))
