@@ -72,9 +72,9 @@ def groups_view(release: NumbersRelease, remarks: Sequence[str], noisy: int) -> 
     half = half[np.isfinite(half)]
     ends = list(dict.fromkeys(figure(float(end)) for end in (half.min(), half.max()))) if half.size else ["unknown"]
     often = f"19 times of 20{', approximately' * (first.kind == 'approximate')}"
-    little = (f"little is known of {noisy:,} of them: see their intervals",) if noisy else ()
-    if gone := int(held.any(axis=0).sum()):
-        little += (f"{gone:,} of them {'is' if gone == 1 else 'are'} held back",)
+    gone = int(held.any(axis=0).sum())
+    little = [f"little is known of {noisy:,} of them: see their intervals"] * bool(noisy)
+    little += [f"{gone:,} of them {'is' if gone == 1 else 'are'} held back"] * bool(gone)
     groups = Fact("Groups", f"{len(release.groups):,}", (f"by {joined(release.task.by)}", *little))
     far = f"{'± ' * bool(half.size)}{' to '.join(ends)}"
     what = "quantile" if len(some) > 1 else statistic_in_words(first.name)
