@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import adyton as ad
+from adyton.noise import SimulatedNoise
 from adyton.report.page import render, to_html
 from adyton.result.coverage import Coverage, Total
 from adyton.result.misfits import Misfits, NoisyMisfit
@@ -183,7 +184,7 @@ def test_readers_are_told_what_is_so_and_producers_what_to_do():
 def test_the_head_of_a_page_says_how_far_off_its_numbers_are():
     rows = pd.DataFrame({"ward": ["a", "b"] * 1000, "stay": [3, 5] * 1000})
     attributes = {"ward": ad.Categorical(["a", "b", "c", "d"]), "stay": ad.Integer(0, 20)}
-    opened = ad.Session(rows, schema=ad.Schema(attributes), epsilon=3)
+    opened = ad.Session(rows, schema=ad.Schema(attributes), epsilon=3, noise=SimulatedNoise(3))
     head = render(opened.release(ad.Mean("stay", by="ward"), 1)).partition("<main>")[0]
     assert re.search(r"Error of each mean</dt><dd>± 0\.\d+ to \d+", head)
     assert "little is known of 2 of them" in head
