@@ -48,9 +48,9 @@ def session(file):
 @pytest.mark.parametrize(
     ("attribute", "words"),
     [
-        ("cost", "rows (± 71) have a cost that cannot be read as a number, and were left out"),
-        ("born", "rows (± 71) have a born that cannot be read as a number, and were left out"),
-        ("stay", "rows (± 71) have a stay outside its declared bounds, and were counted in the nearest cell"),
+        ("cost", "rows have a cost that cannot be read as a number, and were left out"),
+        ("born", "rows have a born that cannot be read as a number, and were left out"),
+        ("stay", "rows have a stay outside its declared bounds, and were counted in the nearest cell"),
     ],
 )
 def test_a_dirty_column_is_reported(folder, attribute, words):

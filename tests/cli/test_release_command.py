@@ -225,7 +225,7 @@ def test_whole_numbers_lie_in_their_own_intervals(tmp_path, words):
                "identity", "--option", "total=77", "--yes", "--integer", "--nonnegative", "--quiet", "--out",
                str(tmp_path / "out"))  # fmt: skip
     assert done.exit_code == 0, done.output
-    lines = [line.replace(",", "").split() for line in done.stdout.splitlines() if " to " in line]
+    lines = [line.replace(",", "").split() for line in done.stdout.splitlines()[1:] if " to " in line]
     printed = [(float(line[-4]), float(line[-3]), float(line[-1])) for line in lines]
     files = list((tmp_path / "out").rglob("*.csv"))
     written = [row for file in files for row in pd.read_csv(file).iloc[:, -3:].itertuples(index=False)]
@@ -291,7 +291,7 @@ def test_long_histograms_are_cut_only_where_a_folder_has_all_lines(tmp_path):
     cut = run(*ask, "--out", str(tmp_path / "out")).stdout.splitlines()
     assert len(cut) == 4 + 60 + 1
     assert cut[-1] == f"… and 452 more lines: {tmp_path / 'out'} has them all."
-    assert cut[0].startswith("Only rows with a known cost are in this table. About ")
+    assert cut[0].startswith("Only rows with a known value of cost are in this table. About ")
     assert cut[1] == ""
 
 

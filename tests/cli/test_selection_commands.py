@@ -384,7 +384,7 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     file = tmp_path / "release.json"
     file.write_text(json.dumps(chosen))
     said = run("explain", file).stdout
-    assert said.startswith("Released: histogram of smokes; 2 cells. Only rows with a known smokes are in this table.")
+    assert said.startswith("Released: histogram of smokes; 2 cells. Only rows with a known value of smokes are in ")
     assert f"Chosen: {choice.algorithm}, after measuring 1 noisy feature of the data.\n" in said
     row = next(line for line in said.splitlines() if line.startswith(" ε times the number of rows"))
     assert row.split()[6:] == [f"{bought['value']:,.4g}", "±", f"{bought['deviation']:,.3g}", "0.005"]

@@ -95,7 +95,7 @@ def test_table_holds_what_was_asked_for(pages, releases):
     sums = releases["marginals"].estimate.sum(axis=2)
     for pair in ("sex × department", "sex × age", "department × age"):
         (other,) = {"sex", "department", "age"} - set(pair.split(" × "))
-        known = "" if other == "sex" else f", of rows with a known {other}"  # nobody is without a sex
+        known = "" if other == "sex" else f", of rows with a known value of {other}"  # nobody is without a sex
         table = pages["marginals"].split(f"{pair}{known}, as a table")[1].split("</details>")[0]
         cells = Outline(table[table.index("<tbody>") : table.index("</tbody>") + 8]).cells
         assert len(cells) % 5 == 0

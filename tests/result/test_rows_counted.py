@@ -234,6 +234,9 @@ def test_the_last_class_is_that_many_or_more(tmp_path):
         ad.RowsPerUnit(4, "visits"), epsilon=500, algorithm="identity"
     )
     assert release.to_frame()["visits"].tolist() == ["1", "2", "3", "4 or more"]
+    assert release.which_rows == (
+        "Each person is counted once, with all of its rows; 4 means 4 or more. Rows without a person are left out."
+    )
     assert release.axes["visits"][-1] == "4 or more"
     assert release.answer([{"visits": (4, None)}]).tolist() == [1]
     assert "4 means 4 or more" in repr(release.mean())

@@ -159,7 +159,7 @@ def test_what_is_said_aloud():
     assert counted(SURE * 100 + 1).alarming()
     assert counted(700, rows=20_000).sure()
     assert not counted(700, rows=20_000).alarming()
-    assert "About 700 of 20,000 rows" in counted(700, rows=20_000).in_words()
+    assert "About 700 (± 212) of about 20,000 rows" in counted(700, rows=20_000).in_words()
     assert not counted(3000, "clamped").alarming()
     assert counted(6000, "clamped").alarming()
     assert "nearly all noise" in counted(9_500).warnings()[0]
@@ -168,14 +168,25 @@ def test_what_is_said_aloud():
     assert "adyton schema" in counted(5_000).advice()
     assert not any("adyton schema" in said for said in counted(5_000).warnings())
     assert counted(-300).in_words().startswith("No sign of rows")
-    assert str(counted(5_000)).startswith("About 5,000 of 10,000 rows (± 100) have an age")
+    assert str(counted(5_000)).startswith("About 5,000 (± 212) of about 10,000 rows have an age")
+
+
+def test_rows_that_were_counted_for_another_reason_are_not_counted_again():
+    """A row without a race and without a citation has no citation; but it was counted under its race."""
+    ways = [Misfit(name, "missing", "left out") for name in ("race", "citation")]
+    first, second = Misfits(F(1, 50), F(1, 50), 19_000, 71.0, map(NoisyMisfit, ways, (8_248, 24_724))).warnings()
+    assert first == "About 8,248 (± 150) of about 52,000 rows have no race, and were left out."
+    no_citation = "have no citation (not counting those with no race), and were left out."
+    assert second == f"About 24,724 (± 150) of about 52,000 rows {no_citation}"
+    (alone,) = Misfits(F(1, 50), F(1, 50), 19_000, 71.0, map(NoisyMisfit, ways, (90, 24_724))).warnings()
+    assert "not counting" not in alone  # of a missing race, there is no sign
 
 
 def test_most_of_all_rows_are_reported_before_they_are_certain():
     """A small budget: 3,000 rows, all of them unreadable, and counts with a deviation of 700."""
     likely = counted(3000, rows=3000, deviation=700.0)
     assert not likely.sure()
-    assert likely.warnings()[0].startswith("Likely: About 3,000 of 3,000 rows (± 700) have an age")
+    assert likely.warnings()[0].startswith("Likely: About 3,000 (± 1,483) of about 3,000 rows have an age")
     assert "No sign" not in str(likely)
     for fewer in (counted(2000, rows=3000, deviation=700.0), counted(3000, rows=7000, deviation=700.0)):
         assert not fewer.warnings()

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
-from adyton.messages import joined
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
 from adyton.report import svg
@@ -38,6 +37,7 @@ from adyton.report.page import (
 )
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
+from adyton.result.coverage import known_values
 from adyton.result.release import QUICK
 from adyton.result.sheets import Column, HoldBack, Sheet, Sheets
 from adyton.result.shown import TABLES
@@ -130,7 +130,7 @@ def _known(release: Release) -> str:
     names = list(dict.fromkeys(way.attribute for way in ways if way.fate in ("left out", "unmatched")))
     if not names:
         return "in all"
-    return f"with a known {joined(names)}" if len(names) <= _FEW_NAMES else "with known values"
+    return f"with {known_values(names)}" if len(names) <= _FEW_NAMES else "with known values"
 
 
 def _error(release: Release, summary: Summary) -> Fact:

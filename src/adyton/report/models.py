@@ -59,8 +59,8 @@ def model_view(fitted: FittedClassifier) -> View:
     """The content of the page of a model."""
     model, dataset, counted = fitted.model, fitted.receipt.dataset, fitted.counted
     names, named = model.schema.names, fitted.classifier.method != AUTO
-    noisy = f"{counted.beside}, counted with noise" if counted else "counted with noise"
-    rows = () if model.rows is None else (Fact("Rows learnt from, about", people(model.rows), (noisy,)),)
+    noisy = ((counted.beside,) if counted else ()) + ("counted with noise; how far off is not known",)
+    rows = () if model.rows is None else (Fact("Rows learnt from, about", people(model.rows), noisy),)
     options = ", ".join(f"{name} = {value}" for name, value in fitted.classifier.options.items())
     trees = len(_trees_of(model)) - _MOST_TREES
     profiles = len(names) + 1 - _MOST_PROFILES if isinstance(model, ClassProfiles) else 0

@@ -31,8 +31,9 @@ _FEW_OUTSIDE = 0.15
 """The largest part of the values that may be outside the picture."""
 _WORTH = 0.7
 """How much of the axis must be left at most, so that cutting intervals is worth it."""
-_NOTHING = 0.9
-"""An interval that spans this part of the possible range says nothing: there is a gap in the picture."""
+_LITTLE, _NOTHING = 0.5, 0.9
+"""An interval that spans more than the first part of the possible range says little: there is a gap in the picture, if
+there is something else in it; one that spans the second says nothing."""
 _WIDER = 8.0
 """An interval that is so many times as wide as the median one is drawn to the edge of the picture."""
 _NAMED = 5
@@ -66,11 +67,14 @@ def groups_view(release: NumbersRelease, remarks: Sequence[str], noisy: int) -> 
     first = next((figures for figures in known if figures.name != "count"), known[0])
     quantiles = [figures for figures in known if figures.name.endswith("%")]
     some = quantiles if first in quantiles else [first]
-    half = np.concatenate([np.asarray(own.upper - own.lower, dtype=np.float64).ravel() / 2 for own in some])
+    held = np.array([release.held(own.name) for own in some])
+    half = np.array([np.asarray(own.upper - own.lower, dtype=np.float64) / 2 for own in some])[~held]
     half = half[np.isfinite(half)]
     ends = list(dict.fromkeys(figure(float(end)) for end in (half.min(), half.max()))) if half.size else ["unknown"]
     often = f"19 times of 20{', approximately' * (first.kind == 'approximate')}"
-    little = (f"of {noisy:,} of them little is known: see their intervals",) if noisy else ()
+    gone = int(held.any(axis=0).sum())
+    little = [f"little is known of {noisy:,} of them: see their intervals"] * bool(noisy)
+    little += [f"{gone:,} of them {'is' if gone == 1 else 'are'} held back"] * bool(gone)
     groups = Fact("Groups", f"{len(release.groups):,}", (f"by {joined(release.task.by)}", *little))
     far = f"{'± ' * bool(half.size)}{' to '.join(ends)}"
     what = "quantile" if len(some) > 1 else statistic_in_words(first.name)
@@ -133,8 +137,9 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
     if amounts:
         return panel
     possible = float(release.asked.grid.width)
-    unknown = _widths(panel) >= _NOTHING * possible
-    known = _named_without(panel, unknown, "Nothing is known of", ": the interval spans what is possible.")
+    widths = _widths(panel) / possible
+    unknown = widths > _LITTLE if (widths <= _LITTLE).any() else widths >= _NOTHING
+    known = _named_without(panel, unknown, "Little is known of", ": the interval spans most of what is possible.")
     return None if known is None else _scaled(known, possible)
 
 

@@ -15,7 +15,9 @@ from adyton.result.receipt import RowsCounted
 from adyton.schema import Schema
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL, CelledAttribute
 from adyton.schema.misfits import Misfit, misfits_of
+from adyton.schema.numbers import Duration, Integer, Numeric
 from adyton.schema.plain_values import as_real, part_of
+from adyton.schema.times import Times
 from adyton.whole import SAFE
 
 Audience: TypeAlias = Literal["reader", "producer"]
@@ -47,14 +49,16 @@ class Coverage:
     >>> from adyton.schema import Categorical
     >>> schema = Schema({"class": Categorical(["a", "b"]), "result": Categorical(["+", "-"])})
     >>> print(Coverage.of(schema).sentence)
-    Only rows with a known class and result are in this table. How many are missing because a value is unknown was not \
-measured.
+    Only rows with known values of class and result are in this table. How many are left out because a value is \
+missing or not as declared was not measured.
     """
 
     limit: str = ""
     """Which rows of each unit are counted, in a sentence; empty if all are."""
     known: tuple[str, ...] = ()
     """The attributes whose value must be known: not missing, and one that the schema declares."""
+    bounds: tuple[str, ...] = ()
+    """For each of these, the bounds beyond which a row is left out, in words; empty if there are none."""
     instead: str = ""
     """What values count as that would otherwise be missing or not declared, if no row is left out because of them."""
     where: str | None = None
@@ -80,10 +84,12 @@ measured.
         """For a result about all attributes of a schema; a missing value of the one with the *numbers* is left out,
         whatever the schema says."""
         ways = lost_ways(schema, numbers)
-        names = tuple(dict.fromkeys(way.attribute for way in ways))
+        names = {way.attribute for way in ways}
+        known = tuple(name for name in schema.names if name in names)
         return cls(
             _limited(schema, limit),
-            tuple(name for name in schema.names if name in names),
+            known,
+            tuple(_bounds(schema, name, ways) for name in known),
             "" if names else _instead(schema),
             where,
             place,
@@ -104,17 +110,18 @@ measured.
         """What the title of a table of some attributes, summed over the others, says of its rows.
 
         >>> Coverage(known=("class", "result")).among(["class"])
-        ', of rows with a known result'
+        ', of rows with a known value of result'
         """
         others = [] if self.apart else [name for name in self.known if name not in attributes]
-        return f", of rows with {_known(others)}" if others else ""
+        return f", of rows with {known_values(others)}" if others else ""
 
     @property
     def sentence(self) -> str:
         """Which rows are in the result, and which are not."""
         only = [] if self.where is None else [f"where {self.where}" if len(self.where) <= _LONG else "of the filter"]
         if self.known and not self.apart:
-            only.append(f"with {_known(self.known)}")
+            bounded = [f"{name}{ends}" for name, ends in zip(self.known, self.bounds, strict=True)]
+            only.append(f"with {known_values(bounded)}")
         said = [self.limit] if self.limit else []
         if only:
             said.append(f"Only rows {', '.join(only)}{',' * (len(only) > 1)} {self.place}.")
@@ -136,11 +143,12 @@ measured.
             "A value is known if it is not missing, can be read, and is one that the description of the data (the "
             "schema) lists or has within its bounds. Rows with other values are left out"
             f"{f' where {_some(self.known)} matters' if self.known else ''}: they may differ from those that are here."
+            f"{' ± is how far noise moves a number 19 times of 20.' if '±' in self.measured else ''}"
         )
 
 
 _BETWEEN = "where values are missing, counts lie in between, and intervals do not account for it"
-_MISSING = "missing because a value is unknown"
+_MISSING = "left out because a value is missing or not as declared"
 
 
 def lost_ways(schema: Schema, numbers: str | None = None) -> tuple[Misfit, ...]:
@@ -166,11 +174,29 @@ def _some(names: Sequence[str]) -> str:
     return joined([*names[:_NAMED], f"{left} more"]) if left > 1 else joined(names)
 
 
-def _known(names: Sequence[str]) -> str:
-    """*a known class and result*, *known values of 12 attributes*."""
+def known_values(names: Sequence[str]) -> str:
+    """*a known value of smoker*, *known values of class and result*, *known values of all 12 attributes (…)*: never *a
+    known smoker*, which would be somebody who smokes.
+    """
     if len(names) > _NAMED:
         return f"known values of all {len(names)} attributes ({_some(names)})"
-    return f"a known {joined(names)}"
+    return f"{'known values' if len(names) > 1 else 'a known value'} of {joined(names)}"
+
+
+def _bounds(schema: Schema, name: str, ways: Sequence[Misfit]) -> str:
+    """The bounds of an attribute if rows beyond them are left out: what is known may well be beyond."""
+    if Misfit(name, "out of bounds", "left out") not in ways:
+        return ""
+    match schema.attributes[name]:
+        case Times(min=low, max=high):
+            return f" ({low} to {high})"
+        case Duration(min=low, max=high, unit=unit):
+            return f" ({low:,.12g} to {high:,.12g} {unit})"
+        case Integer(min=low, max=high, years=years) | Numeric(min=low, max=high, years=years):
+            ends = (f"{end:.12g}" if years else f"{end:,.12g}" for end in (low, high))
+            return f" ({' to '.join(ends)})".replace("-", "\N{MINUS SIGN}")
+        case _:
+            return ""
 
 
 def _instead(schema: Schema) -> str:
@@ -190,15 +216,15 @@ def _measured(misfits: Misfits | None, ways: Sequence[Misfit], *, whole: bool) -
     counts = {(kind.misfit.attribute, kind.misfit.reason): kind for kind in misfits.counts}
     if any((way.attribute, way.reason) not in counts for way in ways):
         return ""
-    lost = [kind.count for kind in misfits.sure() if kind.misfit.fate in _LOST]  # of others, there is no sign
-    lost = lost or [kind.count for kind in misfits.counts if kind.misfit.fate in _LOST]
-    if not lost:
+    lost = [kind.count for kind in misfits.counts if kind.misfit.fate in _LOST]  # also those of which there is no sign:
+    if not lost:  # several that noise hides can be many together
         return ""
-    count, far = sum(lost), misfits.deviation * math.sqrt(len(lost))
-    of = "" if whole else ", before the filter"
-    none = ": that may be none" if count <= LIKELY * far else ""
-    shown = min(max(0, count), misfits.rows)
-    return f"About {shown:,} of {misfits.rows:,} rows (± {far:,.0f}{of}) are {_MISSING}{none}."
+    certain = sum(kind.count for kind in misfits.sure() if kind.misfit.fate in _LOST)
+    count, deviation = max(sum(lost), certain), misfits.deviation * math.sqrt(len(lost))
+    of = "" if whole else " before the filter"
+    none = ": that may be none" if count <= LIKELY * deviation else ""
+    shown, far = min(max(0, count), misfits.rows), misfits.reach * math.sqrt(len(lost))
+    return f"About {shown:,} (± {far:,.0f}) of {misfits.all_rows}{of} are {_MISSING}{none}."
 
 
 # ---- whether a total can be right ------------------------------------------------------------------------------------

@@ -26,9 +26,13 @@ misfits are counted only on request. Both are public; the real number of rows is
 LIKELY = 3
 """A count that is this many standard deviations above 0 is called likely if it is half of all rows: noise alone reaches
 that once in 140 times."""
+FAR = math.log(20) / math.sqrt(2)
+"""How many standard deviations noise moves a count, 19 times of 20; less for a sum of several."""
 _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows above which a kind of misfit causes a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
+_NAMED = 2
+"""How many other reasons are named."""
 _REASONS: dict[Reason, str] = {
     "unreadable": "{a} {name} that cannot be read as a number",
     "no time": "{a} {name} that cannot be read as a date or time",
@@ -90,10 +94,10 @@ NO_SHARE = MisfitShare()
 
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
     """A sentence that misfits are not counted, and how noisy a count of them would be."""
-    noise = math.sqrt(2) * rows_per_unit / float(epsilon * SHARE)
+    noise = FAR * math.sqrt(2) * rows_per_unit / float(epsilon * SHARE)
     return (
         "How many rows have a blank or unknown value, and so do not match the schema, is not measured: a count with "
-        f"{SHARE} of this ε would have noise of ± {noise:,.0f}."
+        f"{SHARE} of this ε would have noise of ± {noise:,.0f}, 19 times of 20."
     )
 
 
@@ -116,7 +120,7 @@ class Misfits:
     >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [NoisyMisfit(Misfit("cost", "unreadable", \
 "left out"), 4940)])
     >>> misfits.warnings()[0][:107]
-    'About 4,940 of 5,000 rows (± 141) have a cost that cannot be read as a number, and were left out: what was '
+    'About 4,940 (± 300) of about 5,000 rows have a cost that cannot be read as a number, and were left out: wha'
     """
 
     epsilon: Fraction
@@ -137,6 +141,18 @@ class Misfits:
     def rows(self) -> int:
         """The noisy number of all rows, before any predicate."""
         return max(1, self.fits + sum(kind.count for kind in self.counts))
+
+    @property
+    def reach(self) -> float:
+        """How far noise moves a count, 19 times of 20."""
+        return FAR * self.deviation
+
+    @property
+    def all_rows(self) -> str:
+        """The number of all rows in words, with as many digits as noise leaves."""
+        far = self.reach * math.sqrt(1 + sum(1 for _ in self.counts))
+        digits = max(0, math.floor(math.log10(min(far, self.rows)))) if far > 1 else 0
+        return f"about {round(self.rows, -digits):,} rows"
 
     def sure(self) -> tuple[NoisyMisfit, ...]:
         """The kinds that are certainly there: their count is more than six standard deviations above 0."""
@@ -165,7 +181,7 @@ class Misfits:
     def in_words(self) -> str:
         """Which rows do not match the schema, and what counting them cost."""
         calm = [self._sentence(kind) for kind in self.sure() if kind not in self.alarming()]
-        noise = f"the counts have noise of ± {self.deviation:,.0f} each"
+        noise = f"the counts have noise of ± {self.reach:,.0f} each, 19 times of 20"
         if calm or self.alarming() or self.likely():
             words = [*calm, f"Of other kinds of rows that do not match the schema, there is no sign: {noise}."]
         else:
@@ -176,16 +192,24 @@ class Misfits:
 
     def _sentence(self, kind: NoisyMisfit) -> str:
         misfit, rows = kind.misfit, self.rows
-        count, article = min(kind.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
+        count = min(kind.count, rows)
         words = (
-            f"About {count:,} of {rows:,} rows (± {self.deviation:,.0f}) have "
-            f"{_REASONS[misfit.reason].format(a=article, name=misfit.attribute)}, and {_FATES[misfit.fate]}"
+            f"About {count:,} (± {self.reach:,.0f}) of {self.all_rows} have "
+            f"{_reason(misfit)}{self._besides(kind)}, and {_FATES[misfit.fate]}"
         )
         if count < _NEARLY_ALL * rows:
             return f"{words}."
         if misfit.fate == "left out":
             return f"{words}: what was published about {misfit.attribute} is nearly all noise."
         return f"{words}: that is nearly all of them."
+
+    def _besides(self, kind: NoisyMisfit) -> str:
+        """That rows which certainly have a more serious reason, and may have this one too, were counted there."""
+        kinds = tuple(self.counts)
+        before = [_reason(other.misfit) for other in kinds[: kinds.index(kind)] if other in self.sure()]
+        if len(before) > _NAMED:
+            before = ["one of the more serious reasons"]
+        return f" (not counting those with {' or '.join(before)})" if before else ""
 
     def __str__(self) -> str:
         return " ".join([*self.warnings(), self.in_words()])
@@ -209,6 +233,12 @@ class Misfits:
                 for kind in self.counts
             ],
         }
+
+
+def _reason(misfit: Misfit) -> str:
+    """What such rows have, or do not have."""
+    article = "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
+    return _REASONS[misfit.reason].format(a=article, name=misfit.attribute)
 
 
 def _lost(misfit: Misfit) -> bool:

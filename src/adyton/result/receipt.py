@@ -65,7 +65,7 @@ class RowsCounted:
     def once(cls, unit: str, last: int | None = None) -> RowsCounted:
         """For counts of units instead of rows, perhaps by their number of rows up to a *last* class."""
         classes = "" if last is None else f"; {last:,} means {last:,} or more"
-        said = f"Each {unit} is counted once, with all of its rows: none are left out{classes}."
+        said = f"Each {unit} is counted once, with all of its rows{classes}."
         short = f"each {unit} once{classes}"
         return cls(said, short, "units", short)
 

@@ -560,13 +560,13 @@ def test_what_becomes_of_rows_that_do_not_match_is_what_the_schema_says():
     def said(*names, where=None):
         return outlooks._misfits_in_words(schema, Request.of(ad.Histogram(*names), 1, where=where))
 
-    assert said("race") == "Rows with an unknown race are left out."
-    assert said("sex") == "Rows with an unknown sex count as other values."
+    assert said("race") == "Rows with an undeclared race are left out."
+    assert said("sex") == "Rows with an undeclared sex count as other values."
     assert said("age") == "Rows with a blank, unreadable or out-of-range age are left out."
     assert said("race", "age") == (
-        "Rows with a blank, unreadable or out-of-range age, or an unknown race are left out."
+        "Rows with a blank, unreadable or out-of-range age, or an undeclared race are left out."
     )
     assert said("stay") == (
         "Rows with an unreadable stay count as missing. Rows with an out-of-range stay count in the nearest cell."
     )
-    assert said("race", where="age >= 18").startswith("Rows with a blank or unreadable age, or an unknown race")
+    assert said("race", where="age >= 18").startswith("Rows with a blank or unreadable age, or an undeclared race")

@@ -46,7 +46,7 @@ _SLOW, _FEW = 0.3, 4
 _WIDTH = 420.0
 _KINDS = {
     "missing": "blank",
-    "no level": "unknown",
+    "no level": "undeclared",
     "unreadable": "unreadable",
     "no time": "unreadable",
     "out of bounds": "out-of-range",
@@ -272,7 +272,7 @@ def _misfits_in_words(schema: Schema, request: Request) -> str:
 
 
 def _values_in_words(ways: Sequence[Misfit]) -> str:
-    """Such as "a blank or unknown sex, or a blank age"."""
+    """Such as "a blank or undeclared sex, or a blank age"."""
     reasons: dict[str, dict[str, None]] = {}
     for way in ways:
         reasons.setdefault(way.attribute, {})[_KINDS[way.reason]] = None
