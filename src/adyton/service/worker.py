@@ -243,7 +243,7 @@ class Worker:
     def weigh(self, analyst: str, door: str, body: str, asked: Message) -> Message:
         """How much work a measurement is, from public sizes; refused like a request (see :meth:`size`)."""
         source, mechanism, amount, answers = self._measurement(analyst, door, asked)
-        self._check_quota(analyst, amount, answers, body)
+        self._check_quota(analyst, amount, answers, body + "".join(source.facts.lineage))
         return {"work": cells_of(mechanism.size(source.facts.shape, amount).steps)}
 
     def measure(
