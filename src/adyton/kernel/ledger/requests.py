@@ -140,7 +140,7 @@ def size_of(connection: Connection, analyst: str | None) -> int:
     answers = "SELECT coalesce(sum(length(answer)), 0) FROM answers a JOIN entries e ON e.number = a.entry"
     return sum(
         int(connection.execute(f"{query} WHERE analyst = ?", (name,)).fetchone()[0])
-        for query, name in ((requests, analyst or ""), (debits, analyst), (answers, analyst))
+        for query, name in ((requests, stored_name(analyst)), (debits, analyst), (answers, analyst))
     )
 
 
