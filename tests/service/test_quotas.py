@@ -110,6 +110,16 @@ def test_measurements_at_a_door_take_of_both_quotas(served):
         ask_until_refused(session.kernel.root.vectorize())
 
 
+def test_quantiles_of_many_groups_are_work(served):
+    """Each is a selection of its own: twenty thousand groups would keep others waiting for half a minute."""
+    quartiles = {"task": "quantiles", "attribute": "age", "parts": ["1/4", "1/2", "3/4"]}
+    many = {"task": quartiles | {"by": ["ward", "sex"]}, "epsilon": "1"}
+    status, said = refusal(served.ask("quartiles", many, "ida"))
+    assert (status, said["kind"]) == (409, "OverQuota")
+    assert "work for" in said["message"]
+    assert served.ask("median", {"task": quartiles | {"by": ["sex"]}, "epsilon": "0.1"}, "ida")[0] == 200
+
+
 def test_long_ways_to_a_source_take_of_the_quota(served):
     """Every debit repeats all filters that came before it."""
     source = served.connect("ida").kernel.root

@@ -131,7 +131,8 @@ class Worker:
         that its analyst has left."""
         asked = sent_request(json.loads(body))
         lines, queries = self._fitting(asked).lines, len(getattr(asked.task, "queries", None) or ())
-        lines = lines_of_groups(lines) if isinstance(asked.task, NumbersTask) else lines
+        if isinstance(asked.task, NumbersTask):
+            lines, queries = lines_of_groups(lines), lines * len(asked.task.quantiles)
         self._check_quota(analyst, asked.epsilon, lines + queries, body)
         return {"work": work_of(lines, queries)}
 
