@@ -105,6 +105,16 @@ def test_many_peers_stop_nobody(tmp_path, keeper):
                 assert kept.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
+def test_one_analyst_with_many_addresses_stops_nobody(tmp_path, keeper):
+    """A token keeps as many connections as a peer has: those beyond give way, wherever they come from."""
+    sources = [f"127.0.2.{place}" for place in range(1, 21)]
+    with Server(tmp_path, keeper, limits={"connections": 60, "connections_each": 10, "reserved": 20}) as server:
+        head = f"GET /v1/key HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.tokens['mara']}\r\n\r\n".encode()
+        with held(server, head, sources, 120):
+            time.sleep(1)
+            assert honest(server, 4, who="olga") <= 2
+
+
 def test_other_connections_of_the_same_peer(tmp_path, keeper):
     """Behind one address the oldest that only begin give way; a peer with tokens has as many places as others."""
     with Server(tmp_path, keeper, limits={"connections_each": 5}) as server:

@@ -23,6 +23,7 @@ QUOTA = 400 << 10
 ANALYSTS = """
 [datasets.people.analysts.ben]
 consent_above = 1
+[datasets.people.analysts.ida]
 [datasets.people.analysts.mara]
 [datasets.people.analysts.pat]
 [datasets.people.analysts.zoe]
@@ -107,6 +108,33 @@ def test_measurements_at_a_door_take_of_both_quotas(served):
     assert tables.measure(MeasureTables.weighted([6]), "0.01").shapes == ((2,),)
     with pytest.raises(AdytonError, match="work for"):
         ask_until_refused(session.kernel.root.vectorize())
+
+
+def test_quantiles_of_many_groups_are_work(served):
+    """Each is a selection of its own: twenty thousand groups would keep others waiting for half a minute."""
+    quartiles = {"task": "quantiles", "attribute": "age", "parts": ["1/4", "1/2", "3/4"]}
+    many = {"task": quartiles | {"by": ["ward", "sex"]}, "epsilon": "1"}
+    status, said = refusal(served.ask("quartiles", many, "ida"))
+    assert (status, said["kind"]) == (409, "OverQuota")
+    assert "work for" in said["message"]
+    assert served.ask("median", {"task": quartiles | {"by": ["sex"]}, "epsilon": "0.1"}, "ida")[0] == 200
+
+
+def test_long_ways_to_a_source_take_of_the_quota(served):
+    """Every debit repeats all filters that came before it."""
+    source = served.connect("ida").kernel.root
+    for number in range(40):
+        source = source.where(" or ".join(f"age = {(number + place) % 100}" for place in range(100)))
+
+    def count_all():
+        for _ in range(100):
+            source.count("0.0001")
+
+    with pytest.raises(AdytonError, match="bytes"):
+        count_all()
+    with closing(sqlite3.connect(served.folder / "people.ledger")) as database:
+        ((size,),) = database.execute("select sum(length(lineage)) from entries where analyst = 'ida'").fetchall()
+    assert 0.5 * QUOTA < size <= QUOTA
 
 
 def test_the_size_that_is_foreseen_is_enough(served):

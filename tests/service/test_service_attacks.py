@@ -516,6 +516,22 @@ def test_words_that_no_service_is_started_for(tmp_path, monkeypatch, given, mess
     assert not done.stdout
 
 
+def test_one_table_is_served_without_pages(tmp_path, monkeypatch):
+    """A cookie for all paths of 127.0.0.1 would reach the servers of other users of the machine."""
+    write_data(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    served = []
+
+    def begun(settings, _):
+        served.append(settings)
+        raise BadInput("enough")
+
+    monkeypatch.setattr("adyton.cli.serve.supervisor.Service", begun)
+    given = ["people.parquet", "--schema", "people.toml", "--ledger", "new.ledger", "--total", "1"]
+    assert "enough" in CliRunner().invoke(app, ["serve", *given]).stderr
+    assert not served[0].http.pages
+
+
 def test_a_service_that_cannot_start(tmp_path):
     """One sentence, no traceback, and no process left behind."""
     write_data(tmp_path)

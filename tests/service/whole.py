@@ -104,7 +104,8 @@ anchor = "people.anchor"
 """
         )
         access = Access(self.folder / "access.sqlite")
-        names = {"mara": "analyst", "ben": "analyst", "zoe": "analyst", "olga": "curator", "pat": "analyst"}
+        analysts = ("mara", "ben", "zoe", "pat", "ida")
+        names = {**dict.fromkeys(analysts, "analyst"), "olga": "curator"}
         self.tokens = {name: access.make(name, role) for name, role in names.items()}
         self.process = None
 

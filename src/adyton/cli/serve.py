@@ -38,7 +38,7 @@ def command(
     """Serve private tables: analysts with budgets of their own ask over HTTP, and nobody gets to the rows.
 
     With a configuration, all of its data sets. With one table, only you can ask: the command prints a token, and
-    ad.connect("http://127.0.0.1:8472", token=…) opens a session.
+    ad.connect("http://127.0.0.1:8472", token=…) opens a session. Pages for you alone are those of adyton open.
     """
     check_installed()
     single = schema is not None
@@ -52,7 +52,12 @@ def command(
             stem = (table or "") if "://" in given[0] else Path(given[0]).stem  # an address may have a password
             name = config.name_for(stem)
             files = {"access": str(Path(folder) / "access.sqlite"), "receipts": str(Path(folder) / "receipts.key")}
-            everything = {"datasets": {name: plain}, "curators": {"names": [config.OWNER]}, "http": files}
+            # browsers send the cookie of pages with fixed paths to every port of this machine: adyton open has others
+            everything = {
+                "datasets": {name: plain},
+                "curators": {"names": [config.OWNER]},
+                "http": {**files, "pages": False},
+            }
             settings = config.Config.of(everything, Path.cwd())
         else:
             if len(given) > 1 or ledger is not None or total is not None or table is not None:

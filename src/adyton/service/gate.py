@@ -223,8 +223,8 @@ class Gate:
             if self.pages is not None and self.pages.takes(scope["path"]):
                 passage.route = "pages"
                 page = Reply(*await self.pages.reply(scope, body))
-                if passage.connection is not None and scope["state"].get("known"):
-                    passage.connection.trusted = True
+                if passage.connection is not None and (visitor := scope["state"].get("visitor")):
+                    passage.connection.trust(visitor)
                 return page
             if body:
                 check_json(body)
@@ -257,7 +257,7 @@ class Gate:
             await self._recognize(scope, passage, held)
         finally:
             if passage.connection is not None and passage.person is not None:
-                passage.connection.trusted = True
+                passage.connection.trust(passage.person.name)
             elif passage.connection is None or not passage.connection.inside:
                 held.enter_context(self.peers.one_more(place_of(passage.peer)))
 

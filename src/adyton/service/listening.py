@@ -79,19 +79,28 @@ class Listener:
         slow bodies."""
         if self.each[new.place] > self.connections_each and not self.proxies.has(new.peer):
             return self._make_room(new, [own for own in self.open if own.place == new.place])
-        unknown = [own for own in self.open if not own.trusted]
+        unknown = [own for own in self.open if own.person is None]
         if len(unknown) > max(1, self.connections - self.reserved):
             return self._make_room(new, unknown)
         return len(self.open) <= self.connections
 
     def _make_room(self, new: _Protocol, some: Iterable[_Protocol]) -> bool:
-        waiting = [own for own in some if own is not new and not own.trusted and not own.answering]
+        waiting = [own for own in some if own is not new and own.person is None and not own.answering]
         if not waiting:
             return False
         oldest = max(waiting, key=lambda own: self.each[own.place])  # the first of several
         self.forget(oldest)
         oldest.give_way()
         return True
+
+    def trust(self, connection: _Protocol, person: str) -> None:
+        """Keep a connection through which somebody's valid token came. A person has as many of them as a peer, from
+        however many addresses: of more, the oldest can give way again."""
+        if connection.person != person and connection in self.open:
+            connection.person = person
+            own = [one for one in self.open if one.person == person]
+            if len(own) > self.connections_each:
+                next(one for one in own if one is not connection).person = None
 
     def forget(self, connection: _Protocol) -> None:
         """A connection that has ended."""
@@ -232,8 +241,8 @@ class _Protocol(H11Protocol):
 
     listener: ClassVar[Listener]
     inside = False
-    trusted = False
-    """Whether a call with a valid token came through it."""
+    person: str | None = None
+    """Whose valid token came through it last, if one did and they do not have too many of such connections."""
     answering = False
     """Whether a call has arrived as a whole, and its reply has not left."""
     ending = False
@@ -266,6 +275,10 @@ class _Protocol(H11Protocol):
         self.listener.forget(self)
         self.listener.ending -= self.ending
         super().connection_lost(exc)
+
+    def trust(self, person: str) -> None:
+        """Somebody's valid token came through it."""
+        self.listener.trust(self, person)
 
     def give_way(self) -> None:
         """End, because there are too many; not at once, so that whoever has many does not open others at once."""

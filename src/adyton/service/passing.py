@@ -75,6 +75,6 @@ class Pages:
         except (Busy, channel.Refused, TimeoutError):
             again = scope["method"] == "GET"
             return 503, _PLAIN, _LATER.format(_RELOAD if again else "", _SOON if again else _SEND_AGAIN).encode()
-        state["known"] = bool(page.get("known"))
+        state["visitor"] = page.get("visitor")
         headers = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in page["headers"]]
         return page["status"], headers, base64.b64decode(page["body"])

@@ -20,7 +20,8 @@ _LINE, _REQUEST, _NUMBERS = 160, 8_192, 8
 """The bytes of a line beside the digits of its noise, in an answer and in a result; of a request beside its text; and
 the most numbers of a group."""
 _QUERY = 2_000
-"""How many cells of work a query is, at most about: a strategy is fitted to it."""
+"""How many cells of work a query is, at most about: a strategy is fitted to it; or a quantile of a group, which is a
+selection of its own."""
 _STEPS = 64
 """The steps of arithmetic for a cell, in the sizes of mechanisms."""
 _SECONDS = 3600.0

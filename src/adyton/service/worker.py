@@ -131,7 +131,8 @@ class Worker:
         that its analyst has left."""
         asked = sent_request(json.loads(body))
         lines, queries = self._fitting(asked).lines, len(getattr(asked.task, "queries", None) or ())
-        lines = lines_of_groups(lines) if isinstance(asked.task, NumbersTask) else lines
+        if isinstance(asked.task, NumbersTask):
+            lines, queries = lines_of_groups(lines), lines * len(asked.task.quantiles)
         self._check_quota(analyst, asked.epsilon, lines + queries, body)
         return {"work": work_of(lines, queries)}
 
@@ -243,7 +244,7 @@ class Worker:
     def weigh(self, analyst: str, door: str, body: str, asked: Message) -> Message:
         """How much work a measurement is, from public sizes; refused like a request (see :meth:`size`)."""
         source, mechanism, amount, answers = self._measurement(analyst, door, asked)
-        self._check_quota(analyst, amount, answers, body)
+        self._check_quota(analyst, amount, answers, body + "".join(source.facts.lineage))
         return {"work": cells_of(mechanism.size(source.facts.shape, amount).steps)}
 
     def measure(

@@ -142,6 +142,16 @@ def test_somebody_consents_to_go_on_and_what_was_lost_is_debited_again(restored:
             ledger.accept_anchor(anchor, consent="")
 
 
+def test_what_was_spent_from_the_restored_ledger_is_no_part_of_what_was_lost(restored: Path, anchor: Path):
+    """Nobody looked at the anchor: the same budget was spent twice, and is debited twice."""
+    with opened(restored) as ledger:
+        spend(ledger, 3 * TWENTIETH)
+        assert ledger.spent == Fraction(1, 5)
+        found = ledger.accept_anchor(anchor, consent="A. Okafor")
+        assert found[-1] == "ε = 0.15 is debited again"
+        assert ledger.spent == Fraction(7, 20)
+
+
 def test_more_than_is_left_cannot_be_debited_again(restored: Path, anchor: Path):
     noted = anchor.read_text()
     with opened(restored) as ledger:

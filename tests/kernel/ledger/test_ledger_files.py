@@ -66,6 +66,8 @@ BROKEN = {
     "overspent": (statement("UPDATE ledger SET total = '1/20'"), "total is not the one that was set last"),
     "bad lineage": (statement("UPDATE entries SET lineage = '{'"), "lineage of entry 1"),
     "bad status": (statement("UPDATE entries SET status = 'refunded'"), "status of entry 1"),
+    "trigger": (statement("CREATE TRIGGER t AFTER INSERT ON entries BEGIN SELECT 1; END"), "has a trigger"),
+    "view": (statement("CREATE VIEW v AS SELECT * FROM entries"), "or a view"),
     "directory": (lambda path: path.mkdir(), "is a directory"),
     "fifo": (os.mkfifo, "not a regular file"),
 }
@@ -183,6 +185,24 @@ def test_an_open_ledger_that_was_replaced_is_not_used(path: Path):
         with pytest.raises(LedgerError, match="was replaced"):
             spend(ledger, TWENTIETH)
     assert len(Ledger.read(path.with_name("moved")).entries) == 1
+
+
+FORGETTING = (
+    "CREATE TRIGGER a AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = new.number; END",
+    "CREATE TRIGGER b AFTER UPDATE OF spent ON ledger BEGIN UPDATE ledger SET spent = old.spent; END",
+)
+
+
+def test_what_takes_debits_back_by_itself_is_refused_also_while_a_ledger_is_open(path: Path):
+    """Two triggers undo each debit within its own transaction: entries, the account and the head stay as they were."""
+    with Ledger.open(path, total=1, dataset="visits") as ledger:
+        spend(ledger, TWENTIETH)
+        with sqlite3.connect(path) as other:
+            for trigger in FORGETTING:
+                other.execute(trigger)
+        other.close()
+        with pytest.raises(LedgerError, match="has a trigger"):
+            spend(ledger, TWENTIETH)
 
 
 def test_a_copy_of_the_file_alone_has_every_debit(path: Path):

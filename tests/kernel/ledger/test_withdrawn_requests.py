@@ -172,6 +172,7 @@ def test_nobody_is_the_curator_by_an_empty_name(place: str, name: str):
             lambda: ledger.begin_request(name, "new", body=BODY),
             lambda: ledger.request(name, "r"),
             lambda: ledger.answers(name, "r"),
+            lambda: ledger.stored_for(name),
             lambda: ledger.take_request(name, "r", OURS),
             lambda: ledger.finish_request(name, "r", "done", "{}"),
             lambda: ledger.consent_request(name, "r", digest=DIGEST, grant=True, word="olga"),

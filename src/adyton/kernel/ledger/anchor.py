@@ -34,6 +34,7 @@ from adyton.kernel.ledger.tables import (
     current_head,
     has_head,
     last,
+    now,
     to_fraction,
     to_text,
 )
@@ -56,6 +57,8 @@ class Anchor(NamedTuple):
     total: Fraction | None = None
     chains: tuple[str, ...] = ()
     """The digests of entries, events and changes until then."""
+    moved: str = ""
+    """When that was; empty in the anchor of an early version."""
 
 
 def name_of(path: Path) -> str:
@@ -80,7 +83,8 @@ def read_anchor(path: Path) -> Anchor | None:
             return Anchor(head)
         plain = json.loads(second)
         chains = tuple(str(plain[table]) for table in CHAINED)
-        return Anchor(head, to_fraction(plain["spent"]), to_fraction(plain["total"]), chains)
+        moved = str(plain.get("moved", ""))
+        return Anchor(head, to_fraction(plain["spent"]), to_fraction(plain["total"]), chains, moved)
     except Exception:
         raise LedgerError(f"{path} is not the anchor of a ledger. Put the anchor back in its place.") from None
 
@@ -122,7 +126,8 @@ def write_anchor(connection: Connection, path: Path) -> Head:
     """Write the head of the ledger into the file, in one step; call it while nobody else can write to the ledger."""
     head, balance = current_head(connection), read_balance(connection)
     numbers = {table: chain_at(connection, table, last(connection, table)) for table in CHAINED}
-    more = json.dumps({"spent": to_text(balance.spent), "total": to_text(balance.total), **numbers})
+    spent = {"spent": to_text(balance.spent), "total": to_text(balance.total), "moved": now()}
+    more = json.dumps({**spent, **numbers})
     with replaced(path) as draft, draft.open("w", encoding="utf-8") as file:
         file.write(f"{head}\n{more}\n")
         file.flush()
@@ -143,21 +148,32 @@ def differences(connection: Connection, anchor: Anchor, balance: Balance) -> Ite
             yield f"its first {number} {table} are others"
     if whole and not has_head(connection, anchor.head):
         yield "its entries and events are others"
-    for word, then, now in (("spent", anchor.spent, balance.spent), ("the total", anchor.total, balance.total)):
+    for word, then, here in (("spent", anchor.spent, balance.spent), ("the total", anchor.total, balance.total)):
         if then is None and not has_head(connection, anchor.head):
             yield f"what was {word} then is not known" if word == "spent" else f"{word} then is not known"
-        elif then is not None and (now < then or (word != "spent" and now != then)):
-            yield f"ε = {display(then)} was {word} then, and {display(now)} is now"
+        elif then is not None and (here < then or (word != "spent" and here != then)):
+            yield f"ε = {display(then)} was {word} then, and {display(here)} is now"
+
+
+def _shared(connection: Connection, anchor: Anchor) -> Fraction:
+    """What the ledger says was spent before its anchor moved last; all of it, where that is not known."""
+    later = "SELECT min(number) FROM entries WHERE time > ?"
+    query = f"SELECT spent_after FROM entries WHERE number < coalesce(({later}), {2**62}) ORDER BY number DESC LIMIT 1"
+    row = connection.execute(query, (anchor.moved or "9",)).fetchone()
+    return to_fraction(row[0]) if row else Fraction(0)
 
 
 def go_on(connection: Connection, ledger: str, number: int, path: Path, consent: str) -> list[str]:
     """Record that somebody consents to go on with this ledger, whatever its anchor says; returns the differences. What
-    was spent according to the anchor, and not according to the ledger, is debited."""
+    was spent according to the anchor, and not according to the ledger, is debited: what was spent from the restored
+    copy meanwhile is no part of what it has forgotten."""
     anchor, balance = read_anchor(path), read_balance(connection)
     found = ["the anchor is missing"] if anchor is None else list(differences(connection, anchor, balance))
     if anchor is not None and has_head(connection, anchor.head):
         raise BadInput(f"{ledger} has all that the anchor {path} has noted: there is nothing to accept.")
-    lost = Fraction(0) if anchor is None or anchor.spent is None else anchor.spent - balance.spent
+    lost = Fraction(0)
+    if anchor is not None and anchor.spent is not None:
+        lost = anchor.spent - _shared(connection, anchor)
     if lost > 0:
         if lost > balance.left(None):
             raise LedgerMismatch(

@@ -130,6 +130,7 @@ class LedgerFile(Store):
 
     def _begin(self, connection: Any, *, write: bool) -> Any:
         connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        _check_programs(connection)
         return connection
 
     def _commit(self, connection: Any) -> None:
@@ -188,7 +189,16 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> int:
         raise DamagedError("its format number is missing")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise DamagedError("its pages are inconsistent")
+    _check_programs(connection)
     return int(version)
+
+
+def _check_programs(connection: sqlite3.Connection) -> None:
+    """Refuse a ledger in which somebody has put what runs by itself: it could take back a debit while that is written,
+    so that nothing of it is ever seen."""
+    query = "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    if connection.execute(query).fetchone() != (0,):
+        raise DamagedError("it has a trigger or a view, which no ledger has")
 
 
 def connect(target: str) -> sqlite3.Connection:

@@ -136,12 +136,12 @@ def count_waiting(connection: Connection, dataset: int) -> int:
 def size_of(connection: Connection, analyst: str | None) -> int:
     """How many characters are stored for an analyst, with some for each request."""
     requests = "SELECT coalesce(sum(length(body) + coalesce(length(result), 0) + 512), 0) FROM requests"
+    debits = "SELECT coalesce(sum(length(lineage) + length(operator)), 0) FROM entries"
     answers = "SELECT coalesce(sum(length(answer)), 0) FROM answers a JOIN entries e ON e.number = a.entry"
-    ((asked,), (answered,)) = (
-        connection.execute(f"{query} WHERE analyst = ?", (name,)).fetchone()
-        for query, name in ((requests, analyst or ""), (answers, analyst))
+    return sum(
+        int(connection.execute(f"{query} WHERE analyst = ?", (name,)).fetchone()[0])
+        for query, name in ((requests, stored_name(analyst)), (debits, analyst), (answers, analyst))
     )
-    return int(asked) + int(answered)
 
 
 def _stored(row: tuple[str, ...]) -> StoredRequest:

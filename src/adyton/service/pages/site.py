@@ -87,6 +87,7 @@ class Site:
     def answer(self, message: Message) -> Message:
         """The reply to a call that the HTTP process passes on, as it passes it."""
         page = self._page(message)
+        visitor = self.visitors.find(_cookie(message, self.mark))
         headers = {**_HEADERS, "content-type": page.kind, **page.headers}
         for name in _PLACES & headers.keys():
             headers[name] = f"{self.base}{headers[name]}"
@@ -94,7 +95,7 @@ class Site:
             "status": page.status,
             "headers": [[name, value] for name, value in headers.items()],
             "body": base64.b64encode(page.body).decode("ascii"),
-            "known": self.visitors.find(_cookie(message, self.mark)) is not None,
+            "visitor": None if visitor is None else visitor.name,
         }
 
     def whose(self, message: Message) -> str:
