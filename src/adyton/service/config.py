@@ -82,7 +82,7 @@ class DataSet:
     """The least ε of an analyst's request."""
     storage: int = 1 << 30
     """The bytes that the ledger stores for each analyst: requests, answers and results."""
-    work: int = 100_000_000
+    work: int = 20_000_000
     """The cells that each analyst may ask for within an hour."""
     unit: str | None = None
     """The word for what is protected, where neither a column of the table nor the ledger says it."""
