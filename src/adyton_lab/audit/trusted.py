@@ -185,8 +185,8 @@ LIMITS = {"core": 10_500, "reading": 4_100, "servers": 2_350, "added": 7_200}
 """The most lines allowed for the core without its reading, for the reading of rows, for servers, and for everything
 else that is added. These limits should only ever be lowered. (The core's was raised by 1,100 for ledgers with several
 analysts and data sets, stored requests and answers, and a chain, and by 750 for the chain of everything else in it, for
-consent in the transaction that spends, and for anchors, and by 100 for tables with merged cells and for refusing triggers; the servers' by 350 for
-ledgers in PostgreSQL.)"""
+consent in the transaction that spends, and for anchors, and by 100 for tables with merged cells and for refusing
+triggers; the servers' by 350 for ledgers in PostgreSQL.)"""
 
 
 def sources() -> dict[str, Path]:
