@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.pairs import denoised_tables, raked
 from adyton.errors import BadInput
 from adyton.marginals.pair_model import Pair, PairModel
+from adyton.marginals.resolution import Maps, merged, spread
 from adyton.messages import listing
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.residuals import Residuals, in_order, residual, residuals
@@ -32,6 +34,7 @@ class Estimates:
     """Estimates from measured tables: unbiased, by least squares, and with the smallest error known, by the model."""
 
     squares: Residuals
+    """Of the tables whose cells were counted one by one."""
     model: PairModel
 
 
@@ -44,36 +47,110 @@ def estimated(
 ) -> Estimates:
     """Least squares of all measured tables, and the model of the pairs among them.
 
-    Every attribute must be in a measured table. *ordered* are the attributes whose neighbouring cells are alike.
+    Every attribute must be in a measured table. *ordered* are the attributes whose neighbouring cells are alike. Tables
+    of pairs in which cells were counted together are estimated as they were measured, and then filled in; the
+    1-way tables learn from their sums.
 
     >>> noisy = [MeasuredTable(("a",), [61, 39], 2.0), MeasuredTable(("a", "b"), [[50, 9], [3, 41]], 8.0)]
     >>> model = estimated({"a": 2, "b": 2}, noisy).model
     >>> model.table("b").counts.round().tolist(), model.table("a", "b").how
     ([52.0, 49.0], 'measured')
     """
-    tables = list(measured)
+    every = list(measured)
+    tables = [table for table in every if not any(table.maps)]
+    coarse = sorted((table for table in every if any(table.maps)), key=lambda table: np.size(table.counts))
     squares = residuals(sides, tables)
     lacking = [name for name in sides if squares.missing(name)]
     if lacking:
         raise BadInput(f"no measured table has {listing(lacking)}. Measure each attribute in at least one table.")
-    total = max(1.0, float(squares.table()))
-    singles = {name: _single(squares, name, total, name in ordered) for name in sides}
+    known = residuals(sides, [*tables, *_whole_sums(coarse)]) if coarse else squares
+    total = max(1.0, float(known.table()))
+    singles = {name: _single(known, name, total, name in ordered) for name in sides}
+    singles = {
+        name: _agreeing(single, known.variance(name), _sums_of_groups(coarse, name)) for name, single in singles.items()
+    }
     own = _own_variances(sides, tables)
     pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
     errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
-    errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
+    errors |= {(name,): mean_absolute(known.variance(name)) for name in sides}
+    maps: dict[Pair, Maps] = {}
+    for table in coarse:  # the finest of a pair, if it was measured several times
+        if table.group not in own:
+            maps[table.group[0], table.group[1]] = table.maps
+            errors[table.group] = mean_absolute(table.variance, table.variance)
     for table in tables:
         if len(table.group) > 2:
             errors[in_order(table.group, sides)] = mean_absolute(squares.variance(*table.group), table.variance)
+    parts = [_Part(pair, (None, None), squares.parts[pair], squares.variances[pair]) for pair in pairs]
+    parts += [_Part.of(table) for table in coarse]
     model = PairModel.of(singles, {}, {})
-    if not pairs:
+    if not parts:
         return Estimates(squares, PairModel.of(singles, {}, errors))
     for number in range(passes):
-        loose = [pair for pair in pairs if pair not in model.forest.pairs]
-        if number and not loose:
+        if number and all(part.pair in model.forest.pairs for part in parts):
             break
-        model = PairModel.of(singles, _denoised(squares, pairs, model), errors)
+        model = replace(PairModel.of(singles, _denoised(parts, model), errors), maps=maps)
     return Estimates(squares, model)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What was measured of the dependence of two attributes: a table, the mean along both axes subtracted."""
+
+    pair: Pair
+    maps: Maps
+    noisy: Reals
+    variance: float
+    """That of the noise of a cell, before the means were subtracted."""
+
+    @classmethod
+    def of(cls, table: MeasuredTable) -> _Part:
+        """From a table in which cells were counted together."""
+        return cls((table.group[0], table.group[1]), table.maps, residual(table.counts), table.variance)
+
+
+def _whole_sums(coarse: Iterable[MeasuredTable]) -> list[MeasuredTable]:
+    """What tables with merged cells say of 1-way tables whose cells they have one by one, and else of the total."""
+    sums = []
+    for table in coarse:
+        counts = np.asarray(table.counts, dtype=np.float64)
+        lines = [
+            MeasuredTable((name,), counts.sum(axis=1 - axis), table.variance * counts.shape[1 - axis])
+            for axis, (name, groups) in enumerate(zip(table.group, table.maps, strict=True))
+            if groups is None
+        ]
+        sums += lines or [MeasuredTable((), counts.sum(), table.variance * counts.size)]
+    return sums
+
+
+def _sums_of_groups(coarse: Iterable[MeasuredTable], name: str) -> list[tuple[Maps, Reals, float]]:
+    """What tables say of groups of the cells of an attribute, the coarsest first: the sums and their variance."""
+    known: dict[bytes, tuple[Maps, Reals, float]] = {}
+    for table in coarse:
+        groups = dict(zip(table.group, table.maps, strict=True)).get(name)
+        if groups is not None:
+            counts = np.asarray(table.counts, dtype=np.float64)
+            axis = table.group.index(name)
+            weight = 1 / (table.variance * counts.shape[1 - axis])
+            _, sums, weights = known.get(groups.labels.tobytes(), ((), np.zeros(1), 0.0))
+            known[groups.labels.tobytes()] = (groups,), sums + weight * counts.sum(axis=1 - axis), weights + weight
+    ordered = sorted(known.values(), key=lambda entry: entry[1].size)
+    return [(groups, sums / weights, 1 / weights) for groups, sums, weights in ordered]
+
+
+def _agreeing(single: Reals, variance: float, sums: Iterable[tuple[Maps, Reals, float]]) -> Reals:
+    """A 1-way table, *variance* being that of its cells, moved towards noisy *sums* of groups of its cells."""
+    total, before = float(single.sum()), (1, 0.0)
+    for maps, noisy, of_noisy in sums:
+        own, cells = merged(single, maps), merged(np.ones_like(single), maps)
+        variances = variance * cells
+        if before[1]:  # sums of so many of these groups are known with this variance
+            many = max(1.0, own.size / before[0])
+            variances = variances * (1 - 1 / many) + np.minimum(variances, before[1] / many) / many
+        better = np.maximum((own * of_noisy + noisy * variances) / (of_noisy + variances), _LEAST)
+        moved = spread(better, maps, (single,))
+        single, before = moved * (total / moved.sum()), (own.size, of_noisy)
+    return single
 
 
 def _own_variances(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> dict[Pair, float]:
@@ -95,28 +172,43 @@ def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals
     return np.asarray(shrunk * (total / shrunk.sum()))
 
 
-def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> dict[Pair, Reals]:
-    """The measured pairs, each shrunk towards its prediction, and raked to the 1-way tables.
+def _denoised(parts: Sequence[_Part], model: PairModel) -> dict[Pair, Reals]:
+    """The measured pairs, each shrunk towards its prediction, raked to the 1-way tables and, where cells were counted
+    together, filled in. A pair that was measured several times is shrunk towards what it was before.
 
     A pair of the forest is predicted by independence, since the forest's prediction is the pair itself. Other pairs are
     predicted by the best fit between independence and the forest. Only that part of the measurement is used which does
     not follow from the 1-way tables.
     """
-    independent = PairModel.of(model.singles, {}, {})
-    predicted, noisy, variances = [], [], []
-    for pair in pairs:
-        prediction = independent.predicted(pair)
-        if pair not in model.forest.pairs:
-            prediction = _between(prediction, model.predicted(pair), squares.parts[pair])
-        first, second = prediction.shape
-        predicted.append(prediction)
-        noisy.append(prediction + squares.parts[pair] - residual(prediction))
-        variances.append(squares.variances[pair] * (1 - 1 / first) * (1 - 1 / second))
-    shrunk = denoised_tables(noisy, predicted, variances)
-    return {
-        pair: raked(table, model.singles[pair[0]], model.singles[pair[1]])
-        for pair, table in zip(pairs, shrunk, strict=True)
-    }
+    independent, pairs = PairModel.of(model.singles, {}, {}), dict[Pair, Reals]()
+    for turn in _turns(parts):
+        predicted, noisy, variances = [], [], []
+        for part in turn:
+            prediction = merged(pairs.get(part.pair, independent.predicted(part.pair)), part.maps)
+            if part.pair not in model.forest.pairs:
+                prediction = _between(prediction, merged(model.predicted(part.pair), part.maps), part.noisy)
+            first, second = prediction.shape
+            predicted.append(prediction)
+            noisy.append(prediction + part.noisy - residual(prediction))
+            variances.append(part.variance * (1 - 1 / first) * (1 - 1 / second))
+        shrunk = denoised_tables(noisy, predicted, variances)
+        for part, table in zip(turn, shrunk, strict=True):
+            first, second = (model.singles[name] for name in part.pair)
+            rows, columns = (merged(one, (groups,)) for one, groups in zip((first, second), part.maps, strict=True))
+            pairs[part.pair] = spread(raked(table, rows, columns), part.maps, (first, second))
+    return pairs
+
+
+def _turns(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """The first part of every pair, then the second ones: the coarsest come first, cells that are as they are last."""
+    turns: list[list[_Part]] = []
+    seen: Counter[Pair] = Counter()
+    for part in sorted(parts, key=lambda part: part.noisy.size):
+        if seen[part.pair] == len(turns):
+            turns.append([])
+        turns[seen[part.pair]].append(part)
+        seen[part.pair] += 1
+    return turns
 
 
 def _between(first: Reals, second: Reals, part: Reals) -> Reals:

@@ -17,6 +17,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
+from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
 from adyton.messages import listing
 from adyton.solving.residuals import in_order
 
@@ -35,6 +36,9 @@ _UNEVEN = 1.35
 _SCATTERED = 1.9
 """The mean square of the errors of pairs that were not measured, relative to the square of what is expected of each:
 few of them depend much more than others."""
+_OF_CELLS, _OF_ROWS, _INSIDE = 0.7, 0.88, 1.15
+"""The parts of the noise of 1-way tables, and of the sampling variation, by which cells err that are not measured one
+by one; and a factor for the dependence inside of groups."""
 _FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 
@@ -70,6 +74,8 @@ class PairModel:
     """For measured tables, the expected absolute error of a cell before denoising, where it is known."""
     fitted: Mapping[Pair, Reals] = field(default_factory=dict)
     """The tables of all pairs, after rows were fitted to the measured ones; see :mod:`adyton.marginals.refining`."""
+    maps: Mapping[Pair, Maps] = field(default_factory=dict)
+    """For measured pairs whose cells were counted together, the groups of cells of both attributes."""
 
     @classmethod
     def of(
@@ -183,6 +189,7 @@ class PairModel:
             "pairs": [{"group": list(pair), "counts": table.tolist()} for pair, table in self.pairs.items()],
             "errors": [{"group": list(group), "error": error} for group, error in self.errors.items()],
             "fitted": [{"group": list(pair), "counts": table.tolist()} for pair, table in self.fitted.items()],
+            "maps": [{"group": list(pair), "maps": plain_maps(maps)} for pair, maps in self.maps.items()],
         }
 
     @classmethod
@@ -197,11 +204,17 @@ class PairModel:
             for pair, table in (*pairs.items(), *fitted.items()):
                 if table.shape != tuple(singles[name].size for name in pair):
                     raise ValueError("shape")
+            maps = {
+                _pair(line): maps_of(line["maps"], [singles[name].size for name in _pair(line)])
+                for line in content.get("maps", ())
+            }
+            if not maps.keys() <= pairs.keys():
+                raise ValueError("maps")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
                 f"this is not a pair model. Give the output of a model's to_dict(), of the form {_FORM!r}."
             ) from None
-        return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted))
+        return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted), maps=maps)
 
 
 def _pair(line: Mapping[str, Any]) -> Pair:
@@ -219,7 +232,8 @@ def _counts(table: Any, axes: int) -> Reals:
 def total_variation(model: PairModel, group: Sequence[str]) -> float | None:
     """An upper bound on the expected total variation of a measured table; None where it depends on unmeasured tables.
 
-    The error of a cell is assumed to be at most its count: ½ Σ min(E|error|, M̂)/N̂.
+    The error of a cell is assumed to be at most its count: ½ Σ min(E|error|, M̂)/N̂. It is that of the table as it was
+    measured: where cells were counted together, see :func:`expected_errors`.
     """
     names = in_order(group, model.sides)
     if names not in model.errors:
@@ -227,6 +241,8 @@ def total_variation(model: PairModel, group: Sequence[str]) -> float | None:
     counts = model.pairs.get((names[0], names[1])) if len(names) == 2 else model.table(*names).counts
     if counts is None:
         return None
+    if len(names) == 2:
+        counts = merged(counts, model.maps.get((names[0], names[1]), ()))
     return float(np.minimum(model.errors[names], counts).sum() / (2 * max(model.total, _LEAST)))
 
 
@@ -248,7 +264,11 @@ _UPPER = NormalDist().inv_cdf(0.9)
 
 
 def expected_errors(
-    model: PairModel, pairs: Collection[Pair], distance: tuple[float, float] | None = None
+    model: PairModel,
+    pairs: Collection[Pair],
+    distance: tuple[float, float] | None = None,
+    *,
+    in_groups: bool = False,
 ) -> dict[Pair, Expected]:
     """The expected error of each of these *pairs*, whether or not it was measured. *distance* is β, the noisy mean over
     *pairs* of ‖M − M̂‖₁ where M̂ assumes independence, and its standard deviation, if it is known.
@@ -257,6 +277,9 @@ def expected_errors(
     dependence that was not measured, too, which nobody knows. With β, what is reported is an upper limit: the mean that
     β + 1.28 standard deviations leaves for such pairs, or less where the 1-way tables do not allow as much. Since β is
     about the first 1-way tables, it includes their noise. Without β, such pairs are left out.
+
+    Where cells were counted together, or β is about groups of cells (*in_groups*), cells also err by the noise of the
+    1-way tables and by what so few rows differ from any rule: that part is added.
 
     >>> singles = {"a": np.array([60.0, 40.0]), "b": np.array([50.0, 50.0]), "c": np.array([90.0, 10.0])}
     >>> noise = {("a",): 1.0, ("b",): 1.0, ("c",): 1.0, ("a", "b"): 2.0}
@@ -290,10 +313,21 @@ def expected_errors(
             wrong = max(1.24 * noise, limits[pair])
         else:
             continue
+        if pair in model.maps or (in_groups and own is None):
+            wrong = _INSIDE * math.hypot(wrong, _OF_CELLS * noise, _OF_ROWS * sampled(table, total))
         wrong = min(1.0, wrong)
         spread = float(table.sum()) / max(float(np.sqrt(table).sum()), _LEAST) ** 2
         errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2, pair in limits)
     return errors
+
+
+def sampled(table: Reals, rows: float) -> float:
+    """The mean total variation between a table and as many rows that are drawn from it.
+
+    >>> round(sampled(np.full((2, 2), 25.0), 100.0), 3)
+    0.08
+    """
+    return float(np.minimum(np.sqrt(2 * table / math.pi), 2 * table).sum()) / (2 * rows)
 
 
 def _shared_out(most: Mapping[Pair, float], whole: float) -> dict[Pair, float]:

@@ -20,6 +20,7 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries.base import Queries
 from adyton.queries.combined import Product
+from adyton.queries.partition import Partition
 from adyton.whole import IntegerArray
 
 Group: TypeAlias = tuple[str, ...]
@@ -116,6 +117,8 @@ class MeasuredTable:
     group: Group
     counts: npt.ArrayLike
     variance: float
+    maps: tuple[Partition | None, ...] = ()
+    """For each attribute the groups of its cells that were counted together; None, or empty, for cells as they are."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
