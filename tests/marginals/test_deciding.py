@@ -31,21 +31,19 @@ def test_every_way_spends_the_budget_exactly(way, attributes):
     spent = look_shares(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
     possible = attributes * (attributes - 1) // 2
     decision = WAYS[way].decision(attributes, spent.rest)
-    labelled = label_stages(decision, attributes, attributes - 1, possible)
-    for plan in (stages(decision, attributes - 1, possible), labelled):
+    plans = [stages(decision, attributes - 1, possible)]
+    if not decision.every_pair:
+        plans.append(label_stages(decision, attributes - 1, attributes - 1, possible))
+    for plan in plans:
         steps = plan.stages
-        pairs = decision.rest if decision.every_pair else sum(stage.choosing + stage.measuring for stage in steps)
-        if not decision.every_pair:
-            assert spent.count + spent.first + spent.distance + plan.top_up + pairs == 1
-            assert sum(stage.pairs for stage in steps) <= possible
+        pairs = sum(stage.choosing + stage.measuring for stage in steps)
+        assert spent.count + spent.first + spent.distance + plan.top_up + pairs == 1
+        assert sum(stage.pairs for stage in steps) <= possible
         assert all(isinstance(stage.measuring, Fraction) for stage in steps)
         assert all(stage.pairs < attributes for stage in steps if stage.forest)
-    if decision.pairs and not decision.every_pair:
-        assert (labelled.stages[0].label, labelled.stages[0].pairs, labelled.stages[0].choosing) == (
-            True,
-            attributes - 1,
-            0,
-        )
+    if len(plans) > 1 and 0 < decision.pairs < possible:
+        forest, *others = plans[1].stages
+        assert (forest.forest, others[0].label, others[0].pairs) == (True, True, -(-(attributes - 1) // 3))
 
 
 def test_a_look_costs_less_where_rows_are_many():

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rough_tables import SIDES, distance, rows, table
+from rough_tables import PAIRS, SIDES, distance, rows, table
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
@@ -78,11 +78,14 @@ def test_so_many_pairs_as_asked_for():
         program_named("select-pairs", pairs=0)
 
 
-def test_pairs_with_a_label_come_first():
-    kernel, outcome = run("select-pairs", Fraction(1, 5), label="b")
+def test_pairs_with_a_label_come_after_a_forest():
+    kernel, outcome = run("select-pairs", Fraction(1, 5), label="b", pairs=9)
     assert kernel.remaining == 0
-    first = [one.group for one in outcome.measured if len(one.group) == 2][: len(SIDES) - 1]
-    assert all("b" in group for group in first)
+    pairs = [one.group for one in outcome.measured if len(one.group) == 2]
+    assert len({*pairs}) == len(pairs) == 9
+    forest, rest = pairs[: len(SIDES) - 1], pairs[len(SIDES) - 1 :]
+    left = sum("b" in pair for pair in PAIRS) - sum("b" in pair for pair in forest)
+    assert ["b" in pair for pair in rest[:2]] == [True] * min(2, left) + [False] * max(0, 2 - left)
     with pytest.raises(BadInput, match="there is no attribute 'z'"):
         run("auto", Fraction(1), label="z")
 

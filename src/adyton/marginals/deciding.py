@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from statistics import NormalDist
@@ -77,7 +77,7 @@ class Law:
 LAW = Law()
 _POINTS = 48
 """The number of quantiles of the pairs' dependence."""
-_GRID = np.geomspace(0.003, 0.9, 33)
+GRID = np.geomspace(0.003, 0.9, 33)
 """Possible values of the mean dependence of a table."""
 
 
@@ -171,20 +171,20 @@ class Evidence:
     @property
     def dependence(self) -> float:
         """The mean total variation of independence: its posterior mean."""
-        return float(self.weights @ _GRID)
+        return float(self.weights @ GRID)
 
     @property
     def known(self) -> bool:
         """Whether β says more about the dependence than public tables in general do."""
-        logs = np.log(_GRID)
+        logs = np.log(GRID)
         middle = float(self.weights @ logs)
         return math.sqrt(float(self.weights @ (logs - middle) ** 2)) < 0.5 * LAW.varies
 
     def expected(self, name: str, law: Law = LAW) -> float:
         """The expected mean total variation over all pairs."""
-        noise, points = self.noise[name], _quantiles(law.spread)
-        least = np.minimum(law.sampled * self.sampled, _GRID)
-        own = np.minimum(least[:, None] + (_GRID - least)[:, None] * points, 1.0)
+        noise, points = self.noise[name], quantiles(law.spread)
+        least = np.minimum(law.sampled * self.sampled, GRID)
+        own = np.minimum(least[:, None] + (GRID - least)[:, None] * points, 1.0)
         every = name == "all pairs"
         single = noise.single * (law.every_single if every else law.single)
         level = max(noise.pair, 1e-9) * (law.every if every else law.pair)
@@ -198,7 +198,7 @@ class Evidence:
 
 
 @cache
-def _quantiles(spread: float) -> Reals:
+def quantiles(spread: float) -> Reals:
     """The dependence of pairs relative to their mean, the largest first: quantiles of a log-normal law."""
     normal = NormalDist()
     points = np.exp([spread * normal.inv_cdf(1 - (place + 0.5) / _POINTS) for place in range(_POINTS)])
@@ -248,19 +248,19 @@ def evidence(
     allowed = float(
         np.mean([math.prod(1 - float(((model.singles[name] / total) ** 2).sum()) for name in pair) for pair in wanted])
     )
-    weights = _posterior(distance[0] / (2 * total), distance[1] / (2 * total), _blur(model, known, wanted), allowed)
+    weights = posterior(distance[0] / (2 * total), distance[1] / (2 * total), _blur(model, known, wanted), allowed)
     return Evidence(len(sides), total * epsilon / sum(table.size for table in tables), noise, sampled, weights)
 
 
-def _posterior(seen: float, deviation: float, blur: float, allowed: float, law: Law = LAW) -> Reals:
+def posterior(seen: float, deviation: float, blur: float, allowed: float, law: Law = LAW) -> Reals:
     """How likely each value of the mean dependence is: the law of public tables, times the likelihood of the *seen*
     distance. That is √(dependence² + blur²), where the blur is known only roughly, plus Laplace noise."""
     steps = np.linspace(-2, 2, 9)
     part = np.minimum(law.blur * blur * np.exp(steps * law.blur_varies), 1.0)
-    expected = np.minimum(np.hypot(_GRID[:, None], part), 1.0)
+    expected = np.minimum(np.hypot(GRID[:, None], part), 1.0)
     scale = np.hypot(deviation, 0.05 * expected)
     logs = -math.sqrt(2) * np.abs(seen - expected) / scale - np.log(scale) - steps**2 / 2
-    logs -= ((np.log(_GRID / max(allowed, 1e-3)) - math.log(law.usual)) ** 2 / (2 * law.varies**2))[:, None]
+    logs -= ((np.log(GRID / max(allowed, 1e-3)) - math.log(law.usual)) ** 2 / (2 * law.varies**2))[:, None]
     weights = np.exp(logs - logs.max()).sum(axis=1)
     return np.asarray(weights / weights.sum())
 
@@ -288,6 +288,8 @@ class Decision:
     rest: Fraction
     """The share left for pairs."""
     why: str
+    in_groups: bool = False
+    """Whether all pairs are measured in groups of cells, if all are."""
 
 
 @dataclass(frozen=True)
@@ -347,8 +349,8 @@ def _exactly(attributes: int, pairs: int, rest: Fraction) -> Decision:
 
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
-LABEL_TOP_UP, LABEL = Fraction(15, 100), Fraction(60, 100)
-"""Where there is a label: the parts of the rest for the 1-way tables, and for the pairs with the label."""
+LABEL_PAIRS = Fraction(1, 3)
+"""Where there is a label, so many of its pairs are measured beside a forest; rounded up."""
 
 
 @dataclass(frozen=True)
@@ -361,7 +363,7 @@ class Stage:
     choosing: Fraction
     measuring: Fraction
     label: bool = False
-    """Whether these are the pairs with the label: then no choice is made."""
+    """Whether these are pairs with the label, as long as there are any."""
 
     def scale(self, epsilon: Fraction) -> Fraction:
         """b, the noise of a pair if all pairs of the stage had equal shares."""
@@ -384,22 +386,33 @@ def stages(decision: Decision, longest: int, possible: int) -> Stages:
     >>> [(stage.pairs, stage.forest) for stage in plan.stages]
     [(5, True), (7, False)]
     """
-    pairs = 0 if decision.every_pair else min(decision.pairs, possible)
+    if decision.every_pair:
+        whole = Stage(possible, False, Fraction(0), decision.rest)
+        return Stages(decision.top_up, (whole,) if possible else ())
+    pairs = min(decision.pairs, possible)
     counts = [count for count in (min(pairs, longest), pairs - min(pairs, longest)) if count]
     made = [_stage(count, decision.rest * count / pairs, forest=place == 0) for place, count in enumerate(counts)]
     return Stages(decision.top_up, tuple(made))
 
 
-def label_stages(decision: Decision, attributes: int, own: int, possible: int) -> Stages:
-    """Where one attribute is a label, its *own* pairs come first, then any others, one per attribute, for classifiers
-    that learn from the rows."""
-    left = decision.top_up + decision.rest
-    others = min(attributes, possible - own)
+def label_stages(decision: Decision, longest: int, own: int, possible: int) -> Stages:
+    """Where one attribute is a label, for classifiers that learn from the rows: a forest, then those of the label's
+    *own* pairs that are guessed worst, then any. Measuring all pairs of the label would leave little for each.
+
+    >>> plan = label_stages(WAYS["two pairs an attribute"].decision(6, Fraction(1)), 5, 5, 15)
+    >>> [(stage.pairs, stage.label) for stage in plan.stages]
+    [(5, False), (2, True), (5, False)]
+    """
     if not decision.pairs or not own:
-        return stages(decision, attributes - 1, possible)
-    first = Stage(own, True, Fraction(0), left * (LABEL if others else 1 - LABEL_TOP_UP), label=True)
-    rest = left * (1 - LABEL_TOP_UP - LABEL)
-    return Stages(left * LABEL_TOP_UP, (first, _stage(others, rest, forest=False)) if others else (first,))
+        return stages(decision, longest, possible)
+    forest = min(decision.pairs, longest)
+    label = min(math.ceil(LABEL_PAIRS * own), possible - forest)
+    counts = (forest, label, max(0, min(decision.pairs, possible) - forest - label))
+    whole, made = sum(counts), []
+    for place, count in enumerate(counts):
+        if count:
+            made.append(replace(_stage(count, decision.rest * count / whole, forest=place == 0), label=place == 1))
+    return Stages(decision.top_up, tuple(made))
 
 
 def _stage(pairs: int, share: Fraction, *, forest: bool) -> Stage:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from adyton.arrays import Integers
 from adyton.choice.decision import Bought
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
@@ -26,9 +27,11 @@ from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.estimating import Estimates, estimated
 from adyton.marginals.pair_model import Forest, Pair
 from adyton.marginals.refining import refined
+from adyton.marginals.resolution import Maps
 from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS, Registry
+from adyton.queries import Partition
 from adyton.queries.measurement import Group, MeasuredTable, NoisyTables
 from adyton.schema import Schema
 from adyton.schema.cell_groups import coarsened
@@ -218,6 +221,8 @@ DEPENDENCE = "dependence"
 """The name of β, the noisy mean distance of pairs from independence, where it informs the choice of a program."""
 DISTANCE = "distance"
 """The name of the same number where the request named the program."""
+IN_GROUPS = " in groups"
+"""These names end so where the distance is that of groups of cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +312,32 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
     if notes is not None:
         notes.tables.extend(noisy)
     return noisy
+
+
+def merged_tables(tables: TablesSource, maps: Mapping[Pair, Maps]) -> TablesSource:
+    """The tables of some pairs with their cells in groups; the same tables, if none has any."""
+    if not any(any(axes) for axes in maps.values()):
+        return tables
+    return tables.merged((pair, [_labels(groups) for groups in axes]) for pair, axes in maps.items())
+
+
+def _labels(groups: Partition | None) -> Integers | None:
+    return None if groups is None else groups.labels
+
+
+def measured_groups(
+    tables: TablesSource, maps: Mapping[Pair, Maps], shares: Mapping[Pair, Fraction], epsilon: Fraction
+) -> list[MeasuredTable]:
+    """Noisy tables of pairs, of which each has its share of *epsilon*, and cells in these groups."""
+    places = {tables.place(*pair): share for pair, share in shares.items()}
+    noisy = tables.measure(MeasureTables(tuple(places), tuple(places.values())), epsilon)
+    found = [
+        replace(table, maps=maps[pair] if any(maps[pair]) else ()) for pair, table in zip(shares, noisy, strict=True)
+    ]
+    notes = _NOTES.get()
+    if notes is not None:
+        notes.tables.extend(found)
+    return found
 
 
 def note(look: Bought) -> Bought:

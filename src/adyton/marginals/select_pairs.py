@@ -4,6 +4,7 @@ the program behind ``auto``, which decides whether to measure some or all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.deciding import (
     COUNT,
+    ENOUGH,
     Decision,
     Evidence,
     LookShares,
@@ -37,17 +39,23 @@ from adyton.marginals.pair_model import Pair, PairModel
 from adyton.marginals.program import (
     DEPENDENCE,
     DISTANCE,
+    IN_GROUPS,
     MOST_CELLS,
     ROWS,
     Outcome,
     TableSet,
     TablesProgram,
     measured,
+    measured_groups,
+    merged_tables,
     note,
 )
+from adyton.marginals.resolution import FEW, CellGroups, bearable, merged
+from adyton.marginals.ways import Seen
 from adyton.messages import no_such
 from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
+from adyton.solving.residuals import part_variances
 
 LARGEST_GUESS = 2.0**50
 """The largest number of rows that is guessed for a cell."""
@@ -85,9 +93,9 @@ class SelectPairs(TablesProgram):
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
-        decision = decide(look.evidence, look.spent.rest, every=False, pairs=self.pairs)
+        decision = look.decide(every=False, pairs=self.pairs)
         rows, beta = look.bought
-        bought = rows, replace(beta, name=DISTANCE)
+        bought = rows, replace(beta, name=beta.name.replace(DEPENDENCE, DISTANCE))
         return Outcome(self.name, selected(look, wanted, decision, epsilon, self.label), decision.why, bought)
 
 
@@ -95,7 +103,9 @@ class SelectPairs(TablesProgram):
 class ChosenWay(TablesProgram):
     """Single attributes, then all pairs or some: whichever is expected to be closer to the truth after a cheap look.
 
-    The look is one noisy number, β: the distance of independence from the truth, averaged over all pairs.
+    The look is one noisy number, β: the distance of independence from the truth, averaged over all pairs. Where
+    attributes have many cells, it is that of groups of cells, and pairs are measured in as many groups as rows and
+    budget can bear; see :mod:`adyton.marginals.resolution`.
     """
 
     name = "auto"
@@ -111,32 +121,41 @@ class ChosenWay(TablesProgram):
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
-        decision = decide(look.evidence, look.spent.rest)
-        if decision.every_pair:
+        decision = look.decide()
+        if decision.every_pair and not decision.in_groups:
             every = (*look.singles, *measured(look.tables, look.shares, decision.rest * epsilon))
             return Outcome(AllPairs.name, every, decision.why, look.bought)
         some = selected(look, wanted, decision, epsilon, self.label)
-        return Outcome(SelectPairs.name, some, decision.why, look.bought)
+        return Outcome(AllPairs.name if decision.every_pair else SelectPairs.name, some, decision.why, look.bought)
 
 
 def selected(
     look: FirstLook, wanted: TableSet, decision: Decision, epsilon: Fraction, label: str | None = None
 ) -> tuple[MeasuredTable, ...]:
-    """The tables of the look, the single attributes once more, and pairs in stages: chosen, then measured."""
+    """The tables of the look, the single attributes once more, and pairs in stages: chosen, then measured. Where
+    attributes have many cells, each pair is guessed, compared and measured in groups of them."""
     tables, own = look.tables, [pair for pair in wanted.pairs if label in pair]
     plan = stages(decision, wanted.longest_forest, len(wanted.pairs))
-    if label is not None:
-        plan = label_stages(decision, len(wanted.sides), len(own), len(wanted.pairs))
+    if label is not None and not decision.every_pair:
+        plan = label_stages(decision, wanted.longest_forest, len(own), len(wanted.pairs))
     noisy = [*look.singles, *measured(tables, single_shares(wanted.sides), plan.top_up * epsilon)]
-    taken: set[Pair] = set()
+    groups = None
+    left = dict.fromkeys(wanted.pairs)
     for stage in plan.stages:
         model, scale = guessed(wanted, noisy), stage.scale(epsilon)
-        guesses = {pair: np.minimum(model.pair(pair)[0], LARGEST_GUESS) for pair in wanted.pairs if pair not in taken}
-        chosen = own if stage.label else _chosen(tables, guesses, stage, scale, epsilon)
+        if groups is None:
+            groups = CellGroups(model.singles, wanted.ordered)
+        cells = bearable(model.total, float(scale))
+        candidates = ([pair for pair in own if pair in left] if stage.label else []) or list(left)
+        maps = {pair: groups.maps(pair, cells) for pair in candidates}
+        guesses = {pair: np.minimum(merged(model.pair(pair)[0], maps[pair]), LARGEST_GUESS) for pair in candidates}
+        merging = merged_tables(tables, maps)
+        chosen = candidates
+        if stage.choosing:
+            chosen = _chosen(merging, guesses, stage, scale, epsilon)
         shares = pair_shares([guesses[pair] for pair in chosen], float(scale))
-        by_group: dict[Group, Fraction] = dict(zip(chosen, shares, strict=True))
-        noisy += measured(tables, by_group, stage.measuring * epsilon)
-        taken.update(chosen)
+        noisy += measured_groups(merging, maps, dict(zip(chosen, shares, strict=True)), stage.measuring * epsilon)
+        left = {pair: None for pair in left if pair not in chosen}
     return tuple(noisy)
 
 
@@ -144,7 +163,7 @@ def _chosen(
     tables: TablesSource, guesses: dict[Pair, Reals], stage: Stage, scale: Fraction, epsilon: Fraction
 ) -> list[Pair]:
     by_place = {tables.place(*pair): table for pair, table in guesses.items()}
-    choice = PairChoice.of(by_place, scale, stage.pairs, forest=stage.forest)
+    choice = PairChoice.of(by_place, scale, min(stage.pairs, len(guesses)), forest=stage.forest)
     pairs = dict(zip(by_place, guesses, strict=True))
     return [pairs[place] for place in tables.choose_pairs(choice, stage.choosing * epsilon)]
 
@@ -156,12 +175,22 @@ class FirstLook:
     tables: TablesSource
     singles: tuple[MeasuredTable, ...]
     """The single attributes."""
-    evidence: Evidence
     spent: LookShares
+    evidence: Evidence
+    """What the look has seen of single cells."""
     shares: Mapping[Group, Fraction]
-    """The shares with which all pairs would be measured."""
+    """The shares with which all pairs would be measured cell by cell."""
     bought: tuple[Bought, Bought]
     """The number of rows, and β."""
+    seen: Seen | None = None
+    """What the look has seen in groups of cells, where attributes have so many that they are merged."""
+
+    def decide(self, *, every: bool = True, pairs: int | None = None) -> Decision:
+        """The decision that follows from the look; see :func:`adyton.marginals.deciding.decide`."""
+        if self.seen is None:
+            return decide(self.evidence, self.spent.rest, every=every, pairs=pairs)
+        fine = self.evidence.expected("all pairs") if self.evidence.signal >= ENOUGH else None
+        return self.seen.decide(self.spent.rest, every=every, pairs=pairs, cell_by_cell=fine)
 
     @classmethod
     def at(cls, source: TableSource, wanted: TableSet, epsilon: Fraction) -> FirstLook:
@@ -171,16 +200,30 @@ class FirstLook:
         counted = note(Bought.of(ROWS, "the number of rows", rows, COUNT * epsilon))
         spent = look_shares(wanted.sides, float(rows.value), float(epsilon))
         singles = measured(tables, single_shares(wanted.sides), spent.first * epsilon)
-        model = guessed(wanted, singles)
-        guesses = {tables.place(*pair): np.minimum(model.predicted(pair), LARGEST_GUESS) for pair in wanted.pairs}
-        price = spent.distance * epsilon
-        beta = tables.mean_distance(MeanDistance.of(guesses), price)
-        words = "how far independence is from a pair, in rows"
-        bought = (counted, note(Bought.of(DEPENDENCE, words, beta, price)))
+        model, price = guessed(wanted, singles), spent.distance * epsilon
+        groups = CellGroups(model.singles, wanted.ordered)
+        maps = {pair: groups.at(pair, FEW) for pair in wanted.pairs}
+        few = merged_tables(tables, maps)
+        guesses = {few.place(*pair): merged(model.predicted(pair), maps[pair]) for pair in wanted.pairs}
+        beta = few.mean_distance(
+            MeanDistance.of({place: np.minimum(guess, LARGEST_GUESS) for place, guess in guesses.items()}), price
+        )
+        name, words = DEPENDENCE, "how far independence is from a pair, in rows"
+        if groups.needed:
+            name, words = name + IN_GROUPS, f"how far independence is from a pair in {FEW} groups a side, in rows"
+        bought = (counted, note(Bought.of(name, words, beta, price)))
         rest, known = float(spent.rest * epsilon), [(table.group, table.variance) for table in singles]
         shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
-        seen = evidence(model, known, (beta.value, beta.deviation), float(epsilon), rest, shares, wanted.pairs)
-        return cls(tables, tuple(singles), seen, spent, shares, bought)
+        distance = (beta.value, beta.deviation)
+        cells = evidence(model, known, distance, float(epsilon), rest, shares, wanted.pairs)
+        if not groups.needed:
+            return cls(tables, tuple(singles), spent, cells, shares, bought)
+        # rows that may be noise bear nothing
+        surely = max(1.0, model.total / 4, model.total - math.sqrt(part_variances(wanted.sides, known).variance()))
+        tables_of = {name: table * (surely / max(model.total, 1.0)) for name, table in model.singles.items()}
+        variances = {table.group[0]: table.variance for table in singles}
+        seen = Seen(CellGroups(tables_of, wanted.ordered), tuple(wanted.pairs), surely, variances, distance, rest)
+        return cls(tables, tuple(singles), spent, replace(cells, weights=seen.weights), shares, bought, seen)
 
 
 def guessed(wanted: TableSet, noisy: Iterable[MeasuredTable]) -> PairModel:
