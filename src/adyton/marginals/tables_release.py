@@ -24,8 +24,9 @@ from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
 from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
-from adyton.marginals.program import DEPENDENCE, DISTANCE, TableSet, program_named
+from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
+from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
 from adyton.messages import listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
@@ -39,7 +40,7 @@ from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, with_counted
 from adyton.result.shown import TABLES
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
-from adyton.solving.noise_moments import Moments, TableMoments
+from adyton.solving.noise_moments import Moments, TableMoments, laplace_excess
 from adyton.solving.residuals import in_order, residuals
 from adyton.tasks import Marginals
 from adyton.tasks.questions import Cells, as_boxes, one_question, question_in_words
@@ -56,8 +57,12 @@ ERRORS = "errors.csv"
 LIMIT = "upper 90% limit"
 """What is reported of a pair that was not measured, after a noisy look at how far all pairs are from independence."""
 NO_BOUNDS = (
-    "No bounds: not all of this was measured, and the dependence of attributes that were not measured together is not "
-    "known."
+    "No bounds: not all of this was measured cell by cell, and the dependence of attributes that were not measured "
+    "together, or only in groups of cells, is not known."
+)
+NO_LOWER = (
+    "Measured in groups of cells: a cell has at most what its group has. How the rows of a group are spread over its "
+    "cells is estimated."
 )
 APPROXIMATE = (
     "The intervals come from the noise of least squares and are meant to hold the true count in {rate} of 100 "
@@ -111,13 +116,14 @@ class TablesRelease(Released):
     def estimated(self) -> Estimates:
         """Least squares, and the model; the same measurements always give the same estimates."""
         if self.kept is not None:
-            return Estimates(residuals(self.wanted.sides, self.measured), self.kept)
+            whole = [table for table in self.measured if not any(table.maps)]
+            return Estimates(residuals(self.wanted.sides, whole), self.kept)
         return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured)
 
     @cached_property
     def law(self) -> TableMoments:
         """The distribution of the noise of least squares in any table."""
-        measured = [(table.group, table.variance) for table in self.measured]
+        measured = [(table.group, table.variance) for table in self.measured if not any(table.maps)]
         return TableMoments(self.wanted.sides, measured, self.estimated.squares.variances)
 
     @property
@@ -156,12 +162,14 @@ class TablesRelease(Released):
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
         """The expected error of every pair of attributes that the request is about, where something is known of it."""
-        looks = [look for look in self.bought if look.name in (DEPENDENCE, DISTANCE) and math.isfinite(look.deviation)]
+        of_groups = any(look.name.endswith(IN_GROUPS) for look in self.bought)
+        names = {name + IN_GROUPS * of_groups for name in (DEPENDENCE, DISTANCE)}
+        looks = [look for look in self.bought if look.name in names and math.isfinite(look.deviation)]
         distance = None
         if looks:
             values, deviations = ([getattr(look, name) for look in looks] for name in ("value", "deviation"))
             distance = float(np.mean(values)), math.hypot(*deviations) / len(looks)
-        return dict(expected_errors(self.model, self.wanted.pairs, distance).items())
+        return dict(expected_errors(self.model, self.wanted.pairs, distance, in_groups=of_groups).items())
 
     def wrong(self, group: Group) -> float | None:
         """The part of all rows that is expected in a wrong cell of a table: its expected total variation. For a pair
@@ -179,6 +187,29 @@ class TablesRelease(Released):
         pair = self.expected_pairs.get(in_order(group, self.wanted.sides))
         return pair is not None and pair.limit
 
+    def finest_groups(self, group: Group) -> MeasuredTable | None:
+        """The finest table of a pair in groups of cells, with its axes in the order of *group*; None without one."""
+        tables = [table for table in self.measured if any(table.maps) and {*table.group} == {*group}]
+        if not tables:
+            return None
+        finest = max(tables, key=lambda table: np.size(table.counts))
+        if finest.group == tuple(group):
+            return finest
+        return MeasuredTable(tuple(group), np.transpose(finest.counts), finest.variance, finest.maps[::-1])
+
+    def measured_in(self, group: Group) -> str:
+        """The number of groups of cells along each attribute in which a table was measured, such as ``16 × 3``; empty
+        if it was not measured, or cell by cell."""
+        names = in_order(group, self.wanted.sides)
+        maps = self.model.maps.get((names[0], names[-1])) if len(names) == 2 else None
+        if maps is None:
+            return ""
+        counts = {
+            name: self.wanted.sides[name] if groups is None else groups.groups
+            for name, groups in zip(names, maps, strict=True)
+        }
+        return " × ".join(str(counts[name]) for name in group)
+
     def _error_columns(self) -> dict[str, list[Any]]:
         """For each requested table: its cells, its expected total variation or the limit of it, which of the two, and
         where it comes from."""
@@ -191,6 +222,7 @@ class TablesRelease(Released):
                 for group in self.groups
             ],
             "how": [self.model.how(group) for group in self.groups],
+            "measured_in": [self.measured_in(group) for group in self.groups],
         }
 
     def _error_list(self) -> list[dict[str, Any]]:
@@ -441,7 +473,7 @@ class TablesRelease(Released):
         return self._way_in_words(), self._errors_in_words()
 
     def _way_in_words(self) -> str:
-        looks = [look for look in self.bought if look.name == DEPENDENCE]
+        looks = [look for look in self.bought if look.name in (DEPENDENCE, DEPENDENCE + IN_GROUPS)]
         if looks:
             look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
             return (
@@ -536,6 +568,7 @@ class TablesRelease(Released):
                 "group": list(table.group),
                 "variance": table.variance,
                 "counts": np.asarray(table.counts).ravel().tolist(),
+                **({"maps": plain_maps(table.maps)} if any(table.maps) else {}),
             }
             for table in self.measured
         ]
@@ -604,13 +637,38 @@ class TableLaw(JointLaw):
 
 
 def table_interval(release: TablesRelease, group: Group, confidence: float) -> Interval:
-    """Bounds for every cell of a table, in its shape."""
+    """Bounds for every cell of a table, in its shape. Of cells that were measured in groups: at most what their group
+    has."""
     counts, squares = release.table(*group).counts, release.estimated.squares
     lacking = squares.missing(*group)
+    in_groups = release.finest_groups(group) if lacking else None
+    if in_groups is not None:
+        return _bounds_of_groups(release, counts, in_groups, confidence)
     centres = np.zeros(counts.shape) if lacking else squares.table(*group)
     variance, fourth = (math.inf, 0.0) if lacking else release.law.of(group)
     moments = Moments(np.full(counts.shape, variance), np.full(counts.shape, fourth))
     return release._around(counts, centres, moments, confidence)
+
+
+def _bounds_of_groups(release: TablesRelease, counts: Reals, measured: MeasuredTable, confidence: float) -> Interval:
+    """A cell has at most the rows of its group, and all of them if it is alone there."""
+    noisy = np.asarray(measured.counts, dtype=np.float64)
+    variances = np.full(noisy.shape, measured.variance)
+    far = radius(Moments(variances, laplace_excess(measured.variance) * variances**2), confidence)
+    low, high = noisy - far, np.maximum(noisy + far, 0.0)
+    alone = merged(np.ones(counts.shape), measured.maps) == 1
+    low = np.where(alone, np.maximum(low, 0.0), 0.0)
+    lower, upper = (_spread_out(bounds, measured.maps) for bounds in (low, high))
+    note = NO_LOWER if not alone.all() else ""
+    return release._interval(counts, np.minimum(lower, counts), np.maximum(upper, counts), confidence, note)
+
+
+def _spread_out(table: Reals, maps: Maps) -> Reals:
+    """For each cell what the table has for its group."""
+    for axis, groups in enumerate(maps):
+        if groups is not None:
+            table = table.take(groups.labels, axis)
+    return table
 
 
 def _inside(table: Reals, group: Group, box: Mapping[str, Cells]) -> float:
@@ -637,18 +695,38 @@ def _measured(plain: object, wanted: TableSet) -> tuple[MeasuredTable, ...]:
         few = 0 < len(group) <= _MOST_ATTRIBUTES and all(name in wanted.sides for name in group)
         if group not in allowed and not (few and in_order(group, wanted.sides) == group):
             raise BadInput(f"{shorten(group)} is not a table that is measured for this task")
-        cells += wanted.size(group)
+        maps = _maps(entry, group, wanted)
+        shape = tuple(
+            wanted.sides[name] if groups is None else groups.groups for name, groups in zip(group, maps, strict=True)
+        )
+        cells += math.prod(shape)
         if cells > _MOST_CELLS:
             raise BadInput(f"the measured tables have more than {_MOST_CELLS:,} cells")
         variance = as_real(part_of(entry, "variance"), "a variance")
         if not variance > 0:
             raise BadInput(f"a variance must be above 0, given {variance}")
-        shape = tuple(wanted.sides[name] for name in group)
-        tables.append(MeasuredTable(group, _counts(part_of(entry, "counts"), shape), variance))
-    lacking = set(wanted.sides).difference(*(table.group for table in tables))
+        counts = _counts(part_of(entry, "counts"), shape)
+        tables.append(MeasuredTable(group, counts, variance, maps if any(maps) else ()))
+    lacking = set(wanted.sides).difference(*(table.group for table in tables if not any(table.maps)))
     if lacking:
         raise BadInput(f"no measured table has the attribute {shorten(min(lacking))}")
     return tuple(tables)
+
+
+def _maps(entry: Mapping[str, Any], group: Group, wanted: TableSet) -> Maps:
+    """The groups of cells that were counted together; of pairs only."""
+    if entry.get("maps") is None:
+        return (None,) * len(group)
+    try:
+        maps = maps_of(entry["maps"], [wanted.sides[name] for name in group])
+    except ValueError:
+        maps = ()
+    if len(maps) != 2:
+        raise BadInput(
+            f"the groups of cells of {shorten(group)} must be, for each of two attributes, null or the number of the "
+            "group of each of its cells, 0, 1, 2 … without gaps"
+        )
+    return maps
 
 
 def _counts(plain: object, shape: tuple[int, ...]) -> Integers:
