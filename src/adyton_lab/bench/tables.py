@@ -19,6 +19,7 @@ from adyton.errors import BadInput, LargeBudget
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.pair_model import Pair
 from adyton.marginals.program import TableSet, measured, program_named
+from adyton.marginals.resolution import FEW, CellGroups, merged
 from adyton.marginals.tables_release import TablesRelease, table_interval
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named, simulate
@@ -58,6 +59,10 @@ class PairsRecord:
     """The error of auto divided by that of projected noise."""
     beside_better: float
     """The error of auto divided by the smaller of all_pairs and select_pairs."""
+    auto_in_groups: float
+    """The mean total variation where the cells of each attribute are in eight groups with about as many rows."""
+    better_in_groups: float
+    """The smaller of those of all_pairs and select_pairs."""
     seconds: float
     """The processor time of auto, with its tables."""
 
@@ -81,6 +86,9 @@ def _known(names: list[str], folder: Path) -> list[str]:
 def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
     wanted = TableSet.of(table.schema, list(itertools.combinations(table.schema.names, 2)))
     truth = true_pairs(table)
+    groups = CellGroups(true_singles(table), wanted.ordered)
+    coarse = {pair: merged(counts, groups.at(pair, FEW)) for pair, counts in truth.items()}
+    in_groups: dict[str, list[float]] = {way: [] for way in WAYS}
     errors: dict[str, list[float]] = {way: [] for way in ("clipped", "projected", *WAYS)}
     went, seconds = "", 0.0
     for trial in range(trials):
@@ -93,6 +101,8 @@ def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
             if way == "auto":
                 went, seconds = algorithm, seconds + time.process_time() - begun
             errors[way].append(distance(pairs, truth))
+            few = {pair: merged(counts, groups.at(pair, FEW)) for pair, counts in pairs.items()}
+            in_groups[way].append(distance(few, coarse))
     means = {way: float(np.mean(runs)) for way, runs in errors.items()}
     return PairsRecord(
         table=table.name,
@@ -107,6 +117,8 @@ def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
         ratio=means["auto"] / means["clipped"],
         beside_projected=means["auto"] / means["projected"],
         beside_better=means["auto"] / min(means["all-pairs"], means["select-pairs"]),
+        auto_in_groups=float(np.mean(in_groups["auto"])),
+        better_in_groups=min(float(np.mean(in_groups[way])) for way in WAYS if way != "auto"),
         seconds=seconds / trials,
     )
 
@@ -140,6 +152,12 @@ def true_pairs(table: PublicTable) -> dict[Pair, Reals]:
         cells = np.bincount(table.codes[:, left] * sides[1] + table.codes[:, right], minlength=math.prod(sides))
         pairs[names[left], names[right]] = cells.reshape(sides).astype(np.float64)
     return pairs
+
+
+def true_singles(table: PublicTable) -> dict[str, Reals]:
+    """The tables of the single attributes of public rows."""
+    sides = zip(table.schema.names, table.schema.shape, table.codes.T, strict=True)
+    return {name: np.bincount(codes, minlength=side).astype(np.float64) for name, side, codes in sides}
 
 
 def distance(tables: dict[Pair, Reals], truth: dict[Pair, Reals]) -> float:

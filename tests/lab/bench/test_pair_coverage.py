@@ -20,5 +20,7 @@ def test_measured_pairs_have_intervals_and_all_pairs_expected_errors(tmp_path):
         if record.kind != "pairs that were measured":
             assert record.intervals == 0
             assert record.holds is None
-        assert record.expected is None or 0.2 < record.expected < 10
-    assert records[-2].intervals > 1000  # with ε = 10, all pairs are measured
+            assert record.expected is None or record.expected > 0.9  # upper limits: here nothing depends on anything
+        else:
+            assert record.expected is None or 0.2 < record.expected < 10
+    assert records[-2].intervals > 100  # with ε = 10, all pairs are measured, those of few cells cell by cell
