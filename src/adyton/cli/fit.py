@@ -50,7 +50,9 @@ _Attributes = Annotated[
 ]
 _Method = Annotated[
     str,
-    typer.Option(help="A method, such as naive-bayes; auto is profiled-tree.", autocompletion=_methods),
+    typer.Option(
+        help="A method, such as naive-bayes; auto is profiled-tree, on merged cells.", autocompletion=_methods
+    ),
 ]
 _Metric = Annotated[
     str,

@@ -43,7 +43,8 @@ class Classifier(Task):
 
     ``session.fit`` learns it. The label is a categorical or boolean attribute of the schema. Without *attributes*, all
     others predict; with ``method="auto"``, the method is ``profiled-tree``, which was the most accurate on average over
-    60 public tables. ``ad.learning.learners()`` lists the methods.
+    60 public tables, and cells are merged first, so that they can bear the noise. ``cells=8`` allows eight groups of
+    cells for each attribute, ``cells=None`` keeps those of the schema. ``ad.learning.learners()`` lists the methods.
 
     *metric* is ``accuracy``, ``auc`` or ``balanced accuracy``. With the last, a class is predicted where it is more
     probable than it is frequent, so that rare classes are found, too; more rows are then wrong.
@@ -187,7 +188,8 @@ class FittedClassifier(Result):
     task: Classifier
     model: Model
     decisions: tuple[Decision, ...] = ()
-    """Why the method was chosen, in files of earlier versions."""
+    """What was decided before the method ran: which cells were merged. In files of earlier versions, why the method was
+    chosen."""
     asked: Fraction | None = None
     """The requested ε, if the method needed less; None if all of it was charged."""
 
@@ -276,9 +278,22 @@ class FittedClassifier(Result):
         return (*first, paid, self.model.explain())
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """The method and why it was chosen, what is predicted, and the expected quality."""
+        """The method and why it was chosen, the cells, what is predicted, and the expected quality."""
         quality = () if self.look_alikes is None else (f"Quality: {self.look_alikes.in_words()}",)
-        return f"Method: {self.method}, {self.reason}.", *self.predicts(), *quality
+        return f"Method: {self.method}, {self.reason}.", *self.cells_in_words(), *self.predicts(), *quality
+
+    def cells_in_words(self) -> tuple[str, ...]:
+        """Which cells were merged, and what that was decided by; empty if none were."""
+        if not self.merged:
+            return ()
+        bought = [f"{part.words} (about {round(part.value):,}, noisy)" for part in self.merged.bought]
+        by = " and ".join([*bought, "noisy counts of each attribute"])
+        return (f"Cells were merged, so that they can bear the noise, by {by}: {'; '.join(self.merged.notes)}.",)
+
+    @property
+    def merged(self) -> Decision | None:
+        """Which cells were merged, and what that was decided by; None if all are as in the schema."""
+        return next((decision for decision in self.decisions if decision.chosen == self.learner), None)
 
     def predicts(self) -> tuple[str, ...]:
         """How a class is chosen, if not as the most probable one."""

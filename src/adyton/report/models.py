@@ -83,7 +83,7 @@ def model_view(fitted: FittedClassifier) -> View:
         cost=(spent(fitted, f"of {display(fitted.asked)} that was asked for; " if fitted.asked else ""),),
         title="What was learnt",
         also=(
-            *(Words(words) for words in fitted.predicts()),
+            *(Words(words) for words in (*fitted.cells_in_words(), *fitted.predicts())),
             *more,
             Code("The model in words", model.explain()),
         ),
