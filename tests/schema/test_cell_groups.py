@@ -5,8 +5,10 @@ import pytest
 
 import adyton as ad
 from adyton.errors import SchemaError
+from adyton.kernel.counting.opening import open_table
 from adyton.learning.coding import codes_of
 from adyton.schema.cell_groups import grouped, merged_cells
+from adyton_lab.audit.people import STORES, people, schema_of
 
 POLICIES = [("drop", "drop"), ("clamp", "level"), ("other", "level"), ("other", "drop")]
 
@@ -36,3 +38,16 @@ def test_groups_must_begin_and_end_where_cells_do():
         merged_cells(large, grouped(large, [0, 1]))
     with pytest.raises(SchemaError, match="not made of whole cells"):
         merged_cells(fine, ad.Duration(edges=[0, 4, end], unit="seconds"))
+
+
+@pytest.mark.parametrize("source", STORES)
+def test_every_format_counts_groups_as_the_sums_of_their_cells(source, tmp_path):
+    table = open_table(STORES[source](tmp_path / "people", people()), schema_of(source, unit=False))
+    table = table.select(["age", "visits", "balance"])
+    attributes = table.schema.attributes
+    coarse = {name: grouped(attribute, [0, 1, 4]) for name, attribute in attributes.items()}
+    merged = table.coarsened(table.schema.with_attributes(coarse))
+    sums = np.zeros(merged.schema.shape, dtype=np.int64)
+    np.add.at(sums, np.ix_(*(merged_cells(attributes[name], coarse[name]) for name in coarse)), table.vectorize())
+    assert sums.sum() > 100
+    assert np.array_equal(merged.vectorize(), sums)
