@@ -1,5 +1,6 @@
 """Cells that are merged before a method learns: what the groups are, what they cost, and what they gain."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.learning.automatic import _starts
 from adyton.learning.coding import codes_of
+from adyton.learning.model import Model
 from adyton.learning.registry import AUTO, learner_named
 from adyton.noise import SimulatedNoise
 
@@ -148,3 +150,32 @@ def test_merged_cells_can_bear_the_noise():
             above.append(ranks[rare].mean() / len(ranks))
         gaps.append(above[1] - above[0])
     assert np.mean(gaps) > 0.02
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_fails_after_the_debit_whatever_the_table(seed):
+    """Also with no rows, with a single cell, with groups that are all noise, and with options of the method."""
+    random = np.random.default_rng(seed)
+    nulls, outside = random.choice(["drop", "level"]), random.choice(["drop", "clamp", "other"])
+    kept = {"nulls": str(nulls), "outside": str(outside)}
+    attributes = {
+        "whole": ad.Integer(-int(random.integers(50)), int(random.integers(400)), step=2, **kept),
+        "real": ad.Numeric(-1.5, 8, bins=int(random.integers(1, 300)), **kept),
+        "edges": ad.Numeric(edges=np.unique(random.normal(0, 50, 30).round(1)).tolist(), **kept),
+        "day": ad.Date("2020-01-01", "2021-06-01"),
+        "ill": ad.Boolean(),
+    }
+    schema = ad.Schema(attributes)
+    codes = random.integers(0, schema.shape, (int(random.choice([0, 1, 300])), 5))
+    for method, options in (
+        (AUTO, {}),
+        (AUTO, {"rows": 10**6}),
+        ("naive-bayes", {"cells": 6, "histograms": "auto"}),
+        ("naive-bayes", {"cells": 3, "histograms": "hb", "model": "gaussian"}),
+        ("chosen", {"cells": AUTO}),
+    ):
+        epsilon = Fraction(str(random.choice([0.01, 1, 200])))
+        opened = kernel(codes, epsilon, seed, schema)
+        model = learner_named(method, **options).fit(opened.root, "ill", epsilon)
+        assert opened.spent == epsilon
+        assert Model.from_plain(json.loads(json.dumps(model.to_plain()))).schema == model.schema
