@@ -88,6 +88,33 @@ def model(tmp_path_factory):
     return place
 
 
+def test_the_metric_decides_which_class_is_predicted(titanic, tmp_path):
+    """Balanced accuracy says yes to more people than survived; the probabilities stay."""
+    ask = ("--schema", titanic / "titanic.toml", "--label", "survived", "--epsilon", "1", "--method", "naive-bayes")
+    ask += (
+        "--metric",
+        "balanced accuracy",
+        "--ledger",
+        tmp_path / "t.ledger",
+        "--total",
+        "2",
+        "--out",
+        tmp_path / "model",
+    )
+    assert run("fit", titanic / "titanic.csv", *ask).exit_code == 0
+    done = run("predict", tmp_path / "model", titanic / "titanic.csv", "--probabilities", "--out", tmp_path / "new.csv")
+    assert done.exit_code == 0, done.output
+    predicted = pd.read_csv(tmp_path / "new.csv")
+    fitted, table = ad.FittedClassifier.load(tmp_path / "model"), pd.read_csv(titanic / "titanic.csv")
+    assert fitted.classifier.metric == "balanced accuracy"
+    assert predicted["predicted_survived"].tolist() == fitted.predict(table).tolist()
+    assert np.allclose(predicted[["probability_False", "probability_True"]], fitted.predict_proba(table))
+    assert (predicted["predicted_survived"] & (predicted["probability_True"] < 0.5)).any()
+    refused = run("fit", titanic / "titanic.csv", *ask, "--metric", "luck", "--overwrite")
+    assert refused.exit_code != 0
+    assert "metric is one of" in refused.output
+
+
 def test_predictions_on_standard_output(model, tmp_path):
     lines = run("predict", model, DATA).stdout.splitlines()
     fitted = ad.FittedClassifier.load(model)

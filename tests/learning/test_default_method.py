@@ -52,11 +52,11 @@ def test_the_default_was_the_most_accurate_on_public_tables():
 
 def test_auto_is_the_default():
     found = []
-    for name in (AUTO, DEFAULT):
+    for learner in (learner_named(AUTO, cells=None), learner_named(DEFAULT)):
         opened = kernel(rows(), EPSILON, 0)
-        found.append((learner_named(name).fit(opened.root, "ill", EPSILON).to_plain(), opened.spent))
+        found.append((learner.fit(opened.root, "ill", EPSILON).to_plain(), opened.spent))
     assert found[0] == found[1]
-    assert learner_named(AUTO, depth=2) == learner_named(DEFAULT, depth=2)
+    assert learner_named(AUTO, depth=2) == learner_named(DEFAULT, depth=2, cells=AUTO)
     assert AUTO not in learners()
     with pytest.raises(BadInput, match="no method"):
         learner_named(np.array([AUTO, AUTO]))

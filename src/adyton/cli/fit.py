@@ -32,6 +32,7 @@ from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
 from adyton.learning import Classifier, learners
+from adyton.learning.classifier import ACCURACY, METRICS
 from adyton.result.folder import staged
 from adyton.result.sheets import AS_IT_IS
 from adyton.session import Session
@@ -48,7 +49,17 @@ _Attributes = Annotated[
     str | None, typer.Option(metavar="A,B…", help="Predict from these attributes; by default from all others.")
 ]
 _Method = Annotated[
-    str, typer.Option(help="A method, such as naive-bayes; auto is profiled-tree.", autocompletion=_methods)
+    str,
+    typer.Option(
+        help="A method, such as naive-bayes; auto is profiled-tree, on merged cells.", autocompletion=_methods
+    ),
+]
+_Metric = Annotated[
+    str,
+    typer.Option(
+        help="What predictions are to be good at: accuracy, auc or 'balanced accuracy', which also finds rare classes.",
+        autocompletion=lambda: list(METRICS),
+    ),
 ]
 _Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the method.")]
 _Folder = Annotated[
@@ -65,6 +76,7 @@ def command(
     schema: SchemaOrNone = None,
     attributes: _Attributes = None,
     method: _Method = "auto",
+    metric: _Metric = ACCURACY,
     option: _Option = None,
     table: Table = None,
     where: Where = None,
@@ -84,7 +96,7 @@ def command(
     if out_folder is None and not as_json:
         raise BadInput("give --out FOLDER or --json. Otherwise the model would be paid for and lost.")
     names = None if attributes is None else names_of(attributes)
-    classifier = Classifier(label, names, method, **options_of(option))
+    classifier = Classifier(label, names, method, metric=metric, **options_of(option))
     at_service = {"ledger": ledger, "total": total, "accept": accept}
     declared, remote = schema_for(connect, dataset, token_file, data, schema, table, **at_service)
     classifier.target(declared)

@@ -62,9 +62,10 @@ def command(
             raise BadInput(f"--out is FILE.csv or FILE.parquet, given {out_file}.")
         check_file(out_file, (model, data, data.rpartition("#")[0]), overwrite=overwrite)
     bare = not model.is_dir() and named_format(model) == KIND.format
-    learnt = Model.load(model) if bare else FittedClassifier.load(model).model
+    fitted = None if bare else FittedClassifier.load(model)
+    learnt, weights = (Model.load(model), None) if fitted is None else (fitted.model, fitted.weights)
     beside, batches = kept_batches(data, learnt.schema, keep=keep)
-    predictions = Predictions(learnt, probabilities=probabilities, beside=beside)
+    predictions = Predictions(learnt, probabilities=probabilities, beside=beside, weights=weights)
     bar = progress("predicting", quiet=quiet or as_json or out_file is None)
     with bar as advance, _sink(out_file, predictions, as_json=as_json) as write:
         for codes, kept in batches:

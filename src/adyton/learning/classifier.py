@@ -33,13 +33,21 @@ if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
 
 
+ACCURACY, AUC, BALANCED = METRICS = ("accuracy", "auc", "balanced accuracy")
+"""What predictions are to be good at: to be right, to rank rows, or to be right in every class alike."""
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class Classifier(Task):
     """A classifier to be learnt: what to predict, from which attributes, by which method and with which options.
 
     ``session.fit`` learns it. The label is a categorical or boolean attribute of the schema. Without *attributes*, all
     others predict; with ``method="auto"``, the method is ``profiled-tree``, which was the most accurate on average over
-    60 public tables. ``ad.learning.learners()`` lists the methods.
+    60 public tables, and cells are merged first, so that they can bear the noise. ``cells=8`` allows eight groups of
+    cells for each attribute, ``cells=None`` keeps those of the schema. ``ad.learning.learners()`` lists the methods.
+
+    *metric* is ``accuracy``, ``auc`` or ``balanced accuracy``. With the last, a class is predicted where it is more
+    probable than it is frequent, so that rare classes are found, too; more rows are then wrong.
 
     >>> Classifier("department", ["age", "sex"], method="naive-bayes", model="gaussian")
     Classifier('department', ['age', 'sex'], method='naive-bayes', model='gaussian')
@@ -52,18 +60,29 @@ class Classifier(Task):
     attributes: tuple[str, ...] | None
     """The attributes to predict from; None for all others in the schema."""
     method: str
+    metric: str
+    """What predictions are to be good at."""
     given: tuple[tuple[str, Any], ...]
     """The options of the method that were given, by name."""
 
     def __init__(
-        self, label: str, attributes: str | Sequence[str] | None = None, method: str = AUTO, **options: Any
+        self,
+        label: str,
+        attributes: str | Sequence[str] | None = None,
+        method: str = AUTO,
+        *,
+        metric: str = ACCURACY,
+        **options: Any,
     ) -> None:
         names = (attributes,) if isinstance(attributes, str) else attributes
         if not isinstance(label, str) or not label:
             raise BadInput(f'Classifier takes the name of a label, like "department", given {shorten(label)}.')
         if names is not None and not (isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
             raise BadInput(f"attributes are names of attributes in a list, given {shorten(attributes)}.")
+        if not isinstance(metric, str) or metric not in METRICS:
+            raise BadInput(f"metric is one of {listing(METRICS)}, given {shorten(metric)}.")
         object.__setattr__(self, "label", label)
+        object.__setattr__(self, "metric", metric)
         object.__setattr__(self, "attributes", None if names is None else tuple(names))
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "given", tuple(options.items()))
@@ -98,14 +117,16 @@ class Classifier(Task):
         raise BadInput(f"{self}: a model is not a count of cells. session.fit learns it.")
 
     def to_dict(self) -> dict[str, Any]:
-        """The label, the attributes, the method and its options."""
+        """The label, the attributes, the method and its options; and the metric, unless it is the accuracy."""
         names = None if self.attributes is None else list(self.attributes)
+        metric = {} if self.metric == ACCURACY else {"metric": self.metric}
         return {
             "task": self.kind,
             "label": self.label,
             "attributes": names,
             "method": self.method,
             "options": as_plain(self.options),
+            **metric,
         }
 
     @classmethod
@@ -115,17 +136,20 @@ class Classifier(Task):
         if names is not None:
             names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]
         texts = {as_text(name, "the name of an option"): value for name, value in options.items()}
-        if texts.keys() & {"label", "attributes", "method"}:
-            raise BadInput(f"options cannot be named label, attributes or method, given {listing(texts)}.")
-        method = as_text(plain.get("method", AUTO), "method")
-        return cls(as_text(part_of(plain, "label"), "label"), names, method, **texts)
+        if texts.keys() & {"label", "attributes", "method", "metric"}:
+            raise BadInput(f"options cannot be named label, attributes, method or metric, given {listing(texts)}.")
+        method, metric = (
+            as_text(plain.get(key, usual), key) for key, usual in (("method", AUTO), ("metric", ACCURACY))
+        )
+        return cls(as_text(part_of(plain, "label"), "label"), names, method, metric=metric, **texts)
 
     def __str__(self) -> str:
         return f"classifier of {self.label}"
 
     def __repr__(self) -> str:
         names = [] if self.attributes is None else [repr(list(self.attributes))]
-        options = [f"{name}={value!r}" for name, value in self.given]
+        metric = [] if self.metric == ACCURACY else [f"metric={self.metric!r}"]
+        options = metric + [f"{name}={value!r}" for name, value in self.given]
         return f"Classifier({', '.join([repr(self.label), *names, f'method={self.method!r}', *options])})"
 
 
@@ -164,7 +188,8 @@ class FittedClassifier(Result):
     task: Classifier
     model: Model
     decisions: tuple[Decision, ...] = ()
-    """Why the method was chosen, in files of earlier versions."""
+    """What was decided before the method ran: which cells were merged. In files of earlier versions, why the method was
+    chosen."""
     asked: Fraction | None = None
     """The requested ε, if the method needed less; None if all of it was charged."""
 
@@ -197,19 +222,31 @@ class FittedClassifier(Result):
 
     @cached_property
     def look_alikes(self) -> LookAlikes | None:
-        """How the method did on public tables like this one; None if there are too few."""
+        """How the method did on public tables like this one; None if there are too few, or for balanced accuracy, which
+        was not measured on them."""
+        if self.classifier.metric == BALANCED:
+            return None
         return look_alikes(self.method, self.model, self.epsilon / self.rows_per_unit)
 
     # ---- predicting -------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def weights(self) -> Reals | None:
+        """What the probabilities of the classes are multiplied by before the largest is taken: for balanced accuracy, 1
+        over how frequent each class is, by the model; otherwise None."""
+        return 1 / self.model.prior_of_classes if self.classifier.metric == BALANCED else None
+
     def predict(self, rows: Any) -> Array:
-        """The most probable class of each row.
+        """The most probable class of each row; for balanced accuracy, the one that is most probable for how frequent it
+        is.
 
         *rows* are a frame, an Arrow table, a dict of columns, the path of a file, or an array whose columns are the
         attributes in the model's order. Other columns are ignored. A prediction depends only on its row: what you do
         with it is not protected by the budget.
         """
-        return np.asarray(self.classes[self.predict_proba(rows).argmax(axis=1)])
+        probabilities = self.predict_proba(rows)
+        weighted = probabilities if self.weights is None else probabilities * self.weights
+        return np.asarray(self.classes[weighted.argmax(axis=1)])
 
     def predict_proba(self, rows: Any) -> Reals:
         """How probable each class is, in the order of ``classes``. A value without a cell in the schema is ignored."""
@@ -241,9 +278,31 @@ class FittedClassifier(Result):
         return (*first, paid, self.model.explain())
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """The method and why it was chosen, and the expected quality."""
+        """The method and why it was chosen, the cells, what is predicted, and the expected quality."""
         quality = () if self.look_alikes is None else (f"Quality: {self.look_alikes.in_words()}",)
-        return f"Method: {self.method}, {self.reason}.", *quality
+        return f"Method: {self.method}, {self.reason}.", *self.cells_in_words(), *self.predicts(), *quality
+
+    def cells_in_words(self) -> tuple[str, ...]:
+        """Which cells were merged, and what that was decided by; empty if none were."""
+        if not self.merged:
+            return ()
+        bought = [f"{part.words} (about {round(part.value):,}, noisy)" for part in self.merged.bought]
+        by = " and ".join([*bought, "noisy counts of each attribute"])
+        return (f"Cells were merged, so that they can bear the noise, by {by}: {'; '.join(self.merged.notes)}.",)
+
+    @property
+    def merged(self) -> Decision | None:
+        """Which cells were merged, and what that was decided by; None if all are as in the schema."""
+        return next((decision for decision in self.decisions if decision.chosen == self.learner), None)
+
+    def predicts(self) -> tuple[str, ...]:
+        """How a class is chosen, if not as the most probable one."""
+        if self.classifier.metric != BALANCED:
+            return ()
+        words = (
+            "A class is predicted where it is most probable for how frequent it is (balanced accuracy): rare classes"
+        )
+        return (f"{words} are found more often, and more rows are wrong. The probabilities stay as they are.",)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """How probable each class is for a row about which nothing is known."""

@@ -80,6 +80,7 @@ class Target:
 KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.", ("schema", "learnt"))
 _EMBEDDED = replace(KIND, unsigned=True)
 """A model inside another file, which has the digest."""
+_LEAST = 1e-9
 _KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
 
 
@@ -125,6 +126,12 @@ class Model(ABC):
     def rows(self) -> float | None:
         """About how many rows it was learnt from, by its noisy answers; None if unknown."""
         return None
+
+    @property
+    def prior_of_classes(self) -> Reals:
+        """How probable each class is for a row of which nothing is known; never 0."""
+        nothing = np.full((1, len(self.schema.names)), -1)
+        return np.asarray(np.maximum(self.probabilities(nothing)[0], _LEAST))
 
     @abstractmethod
     def _probabilities(self, codes: Integers) -> Reals:
@@ -242,8 +249,11 @@ def _mixed(classes: tuple[Any, ...]) -> bool:
 class Predictions:
     """Makes tables of predictions, batch by batch, and counts the predicted classes."""
 
-    def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
+    def __init__(
+        self, model: Model, *, probabilities: bool, beside: Sequence[str] = (), weights: Reals | None = None
+    ) -> None:
         self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
+        self.weights = np.ones(len(model.classes)) if weights is None else weights
         own = [f"predicted_{model.label}", *(f"probability_{name}" for name in model.classes if probabilities)]
         self.names = [free_name(name, beside) for name in own]
         """The columns of predictions, the label first. Their names differ from those of the kept columns."""
@@ -264,7 +274,7 @@ class Predictions:
         import pyarrow as pa
 
         probabilities = self.model.probabilities(codes)
-        places = probabilities.argmax(axis=1)
+        places = (probabilities * self.weights).argmax(axis=1)
         self._counts += np.bincount(places, minlength=len(self._counts))
         columns: list[Any] = [_classes(self.model.classes).take(pa.array(places))]
         if self.probabilities:

@@ -18,6 +18,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from adyton.choice.decision import Decision
 from adyton.exact import Rational
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Model, Target
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
     from adyton.learning.model import Model
 
 
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A model, the name of the method that learnt it, and what was decided before."""
+
+    model: Model
+    method: str
+    decisions: tuple[Decision, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Learner(Algorithm[TableSource, str]):
     """A way to learn to predict a label from all other attributes."""
@@ -37,14 +47,23 @@ class Learner(Algorithm[TableSource, str]):
         """Learn to predict a label from all other attributes, spending *epsilon*."""
         return self.run(source, label, self.admitted(source, label, epsilon))
 
+    @property
+    def runs(self) -> str:
+        """The name of the method that learns, which a learner that prepares the cells for another one has from that."""
+        return self.name
+
+    def learn(self, source: TableSource, label: str, epsilon: Fraction) -> Learnt:
+        """Run an admitted request, and say what was decided."""
+        return Learnt(self.run(source, label, epsilon), self.name)
+
     def check_asked(self, source: TableSource, label: str) -> None:
         """Refuse a label that is not an attribute with at least two classes."""
         Target.of(source.schema, label)
 
-    def check_run(self, source: TableSource, label: str, epsilon: Fraction) -> Callable[[], Model]:
+    def check_run(self, source: TableSource, label: str, epsilon: Fraction) -> Callable[[], Learnt]:
         """The run, after the learner's own check."""
         self.check(source, Target.of(source.schema, label), epsilon)
-        return partial(self.run, source, label, epsilon)
+        return partial(self.learn, source, label, epsilon)
 
     @abstractmethod
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
@@ -89,13 +108,25 @@ def learners() -> list[str]:
     return LEARNERS.names()
 
 
-def learner_named(name: object, **options: Any) -> Learner:
-    """The learner of this name, with these options; ``auto`` is the default.
+_MERGING: Registry[Learner] = Registry("method", {AUTO: "learning.automatic:Automatic"})
+"""What merges cells before one of the others learns."""
+MERGED = ("chosen", "naive-bayes", "profiled-tree")
+"""The methods before which cells can be merged."""
+_ITS_OWN = ("cells", "rows", "rows_share", "groups_share")
 
-    >>> learner_named("auto").name
-    'profiled-tree'
+
+def learner_named(name: object, **options: Any) -> Learner:
+    """The learner of this name, with these options. ``auto`` is the default on merged cells; with *cells*, the named
+    methods that are on ``MERGED`` learn from merged cells, too.
+
+    >>> learner_named("auto").runs, learner_named("auto", cells=8).cells, learner_named("naive-bayes").name
+    ('profiled-tree', 8, 'naive-bayes')
     """
-    return LEARNERS.named(DEFAULT if isinstance(name, str) and name == AUTO else name, **options)
+    automatic = isinstance(name, str) and name == AUTO
+    if not automatic and not (isinstance(name, str) and name in MERGED and "cells" in options):
+        return LEARNERS.named(name, **options)
+    own = {key: options.pop(key) for key in _ITS_OWN if key in options and (automatic or key == "cells")}
+    return _MERGING.named(AUTO, method=LEARNERS.named(DEFAULT if automatic else name, **options), **own)
 
 
 FORMAT, VERSION = "adyton public results", 1

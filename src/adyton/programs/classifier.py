@@ -59,14 +59,15 @@ class Learning(Program):
 
         def run() -> Answer:
             with repeated(keys):
-                model = learn()
-            return Answer(self.learner.name, {"schema": model.target.whole, "model": model})
+                learnt = learn()
+            own = {"schema": learnt.model.target.whole, "model": learnt.model, "decisions": learnt.decisions}
+            return Answer(learnt.method, own)
 
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> LearningOutlook:
         """The outlook for the method: its accuracy depends on the data."""
-        return LearningOutlook(self.learner.name, self.schema)
+        return LearningOutlook(self.learner.runs, self.schema)
 
 
 @dataclass(frozen=True, eq=False)

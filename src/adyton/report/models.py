@@ -82,12 +82,17 @@ def model_view(fitted: FittedClassifier) -> View:
         ),
         cost=(spent(fitted, f"of {display(fitted.asked)} that was asked for; " if fitted.asked else ""),),
         title="What was learnt",
-        also=(*more, Code("The model in words", model.explain())),
+        also=(
+            *(Words(words) for words in (*fitted.cells_in_words(), *fitted.predicts())),
+            *more,
+            Code("The model in words", model.explain()),
+        ),
         how=_quality(fitted),
         facts={
             "Label": f"{model.label}: {', '.join(map(str, model.classes))}",
             "Algorithm": fitted.method,
             "Options": options or "none given",
+            "Metric": fitted.classifier.metric,
         },
         reading=(Words(_PREDICTION.format(fitted.receipt.unit), "What a prediction is."),),
     )

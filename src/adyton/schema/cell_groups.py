@@ -7,6 +7,7 @@ has one child for each cell.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,8 @@ from adyton.whole import freeze, rises, whole
 _READING = ("column", "unit", "zone", "format", "by")
 """The keys about reading values, which must be the same for coarser cells."""
 Cells = npt.NDArray[np.int64]
+_EXACT = 1 << 52
+"""Whole numbers below this, and halves between them, are doubles."""
 _NEARLY = 1e-6
 """Two edges are taken for the same up to this distance, as a fraction of a cell."""
 
@@ -57,17 +60,51 @@ def _coarser(attribute: Attribute, most: int) -> Attribute:
     return replace(attribute, min=None, max=None, bins=None, edges=[*edges.tolist(), attribute.max])  # type: ignore[arg-type]
 
 
+def can_be_grouped(attribute: Attribute) -> bool:
+    """Whether cells are numbers that :func:`grouped` can merge: whole ones must be exact as doubles."""
+    if isinstance(attribute, Integer):
+        return max(abs(attribute.min), abs(attribute.max)) < _EXACT
+    return isinstance(attribute, Numeric)
+
+
+def grouped(attribute: Integer | Numeric, starts: Sequence[int]) -> Numeric:
+    """Numbers in groups of neighbouring cells: each begins with the cell of this number, and ends before the next.
+
+    Whole numbers are read in the cells of real numbers, the last of which ends at the last double below *max* + 1: a
+    number with a fraction falls into the cell of the whole number below it, as before.
+
+    >>> grouped(Integer(0, 119, step=10), [0, 3, 6]).edges
+    (0.0, 30.0, 60.0, 119.99999999999999)
+    """
+    if isinstance(attribute, Numeric):
+        own = [*_edges(attribute)[list(starts)].tolist(), attribute.max]
+        return replace(attribute, min=None, max=None, bins=None, edges=own)  # type: ignore[arg-type]
+    firsts = [float(attribute.min + start * attribute.step) for start in starts]
+    edges = [*firsts, _end(attribute)]
+    return Numeric(edges=edges, nulls=attribute.nulls, outside=attribute.outside, reading=attribute.reading)
+
+
+def _end(attribute: Integer) -> float:
+    """The largest double below *max* + 1."""
+    return math.nextafter(float(attribute.max + 1), -math.inf)
+
+
 def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
     """The coarser cell that contains each cell of an attribute; an error if there is none.
 
     >>> merged_cells(Integer(0, 4, nulls="level"), Integer(0, 4, step=2, nulls="level")).tolist()
     [0, 0, 1, 1, 2, 3]
+    >>> merged_cells(Integer(0, 4, nulls="level"), grouped(Integer(0, 4, nulls="level"), [0, 1])).tolist()
+    [0, 1, 1, 1, 1, 2]
     """
     if fine == coarse:
         return np.arange(fine.size)
     match fine, coarse:
         case Integer(), Integer() if (fine.min, fine.max) == (coarse.min, coarse.max) and coarse.step % fine.step == 0:
             base = np.arange(fine.base_size) // (coarse.step // fine.step)
+        case Integer(), Numeric() if coarse.kind == "numeric" and _starts_cells(fine, coarse):
+            firsts = np.arange(fine.base_size) * fine.step + float(fine.min)
+            base = np.searchsorted(_edges(coarse), firsts, side="right") - 1
         case Numeric(), Numeric() if _made_of(_edges(fine), _edges(coarse)):
             edges = _edges(fine)
             base = np.searchsorted(_edges(coarse), (edges[:-1] + edges[1:]) / 2, side="right") - 1
@@ -75,7 +112,8 @@ def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
             base = np.arange(fine.base_size) // (coarse.every // fine.every)
         case _:
             raise _refusal(fine, coarse)
-    if type(fine) is not type(coarse) or any(getattr(fine, key, 0) != getattr(coarse, key, 0) for key in _READING):
+    kept = type(fine) is type(coarse) or isinstance(fine, Integer)
+    if not kept or any(getattr(fine, key, 0) != getattr(coarse, key, 0) for key in _READING):
         raise _refusal(fine, coarse)
     if isinstance(fine, Times) and fine.span != coarse.span:  # type: ignore[union-attr]
         raise _refusal(fine, coarse)
@@ -120,6 +158,15 @@ def _made_of(fine: npt.NDArray[np.float64], coarse: npt.NDArray[np.float64]) -> 
     place = np.clip(np.searchsorted(fine, coarse), 1, fine.size - 1)
     near = np.minimum(np.abs(fine[place] - coarse), np.abs(fine[place - 1] - coarse))
     return bool((near <= _NEARLY * np.diff(fine).min()).all()) and fine[0] == coarse[0] and fine[-1] == coarse[-1]
+
+
+def _starts_cells(fine: Integer, coarse: Numeric) -> bool:
+    """Whether every edge is the first number of a cell, exactly, and both have the same ends."""
+    if coarse.edges is None or not can_be_grouped(fine):
+        return False
+    *firsts, end = coarse.edges
+    aligned = all(first.is_integer() and (int(first) - fine.min) % fine.step == 0 for first in firsts)
+    return aligned and firsts[0] == fine.min and firsts[-1] <= fine.max and end == _end(fine)
 
 
 def _refusal(fine: Attribute, coarse: Attribute) -> SchemaError:

@@ -29,7 +29,7 @@ from adyton.kernel.mechanisms import MECHANISMS, MeasureTables, Mechanism, Split
 from adyton.kernel.mechanisms.published.statistic import BoundFunction, DeclaredFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
-from adyton.learning.registry import learner_named, learners
+from adyton.learning.registry import AUTO, learner_named, learners
 from adyton.marginals.program import PROGRAMS, TableSet, program_named
 from adyton.plans import algorithms, plan_named
 from adyton.queries import Identity, Partition, RandomRanges
@@ -69,6 +69,11 @@ def _released(task: Task, **options: Any) -> Question:
 
 def _fitted(method: str, **options: Any) -> Question:
     return lambda session: session.fit(Classifier("sex", method=method), EPSILON, **options)
+
+
+def _merged(method: str, cells: int | str, **options: Any) -> Question:
+    """Cells are merged by noisy counts before the method learns."""
+    return lambda session: session.fit(Classifier("sex", method=method, cells=cells), EPSILON, **options)
 
 
 def _with_profiles(session: Session) -> Any:
@@ -192,6 +197,11 @@ QUESTIONS: dict[str, dict[str, Question]] = {
         **{name: _fitted(name) for name in learners()},
         **{f"{name}, where": _fitted(name, where="age > 1") for name in ("profiled-tree", "naive-bayes", "chosen")},
         "profiled-tree, repetition": _with_profiles,
+        "auto": _fitted("auto"),
+        "auto, where": _fitted("auto", where="age > 1"),
+        "auto, few cells": _merged("auto", 3),
+        "naive-bayes, few cells": _merged("naive-bayes", 2, where="smoker = true"),
+        "chosen, few cells": _merged("chosen", 4),
     },
 }
 """Questions to tables, by kind."""
@@ -328,7 +338,7 @@ _MANY = 10
 def row_cases(kind: str, pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
     """Every learner or program for many tables, or those named, on few and on many rows that were read before."""
     asked: Callable[[Any, str], Any] = _learnt if kind == "learners" else _measured
-    for name in names or (learners() if kind == "learners" else PROGRAMS):
+    for name in names or ((*learners(), AUTO) if kind == "learners" else PROGRAMS):
         for number, pair in enumerate(vector_pairs(_BITS.shape, count=3 * pairs)[1::3]):
             more = _MANY * (number % 2) * (1 + np.arange(pair.left.size).reshape(_BITS.shape) % 5)
             left, right = (np.clip(side, 0, 200) + more for side in (pair.left, pair.right))
@@ -343,7 +353,8 @@ def _on_rows(asked: Callable[[Any, str], Any], name: str, counts: Counts) -> tup
 
 
 def _learnt(root: Any, name: str) -> Any:
-    return learner_named(name).fit(root, "label", Fraction(1)).learnt()
+    learner = learner_named(name, **{"cells": 2} if name == AUTO else {})
+    return learner.fit(root, "label", Fraction(1)).to_plain()
 
 
 def _measured(root: Any, name: str) -> Any:

@@ -35,6 +35,7 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
         _DATA,
         "the default method and others on nursery, contraceptive and HIV-1",
     ),
+    "merged": ("merged_cells", _DATA, "classifiers on public tables with 16, 64 and 256 cells, merged or not"),
     "pairs": ("tables", _DATA, "tables of many attributes, against independent noise clipped at zero"),
     "stripes": ("tables", _DATA, "plans along the longest of several attributes, against the best of known error"),
     "numbers": (

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
 from adyton.learning.model import Target
+from adyton_lab.bench import merged_cells
 from adyton_lab.commands import train_classifiers
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton_lab.training.classifiers import METHODS
@@ -129,3 +130,25 @@ def test_benchmark_needs_public_tables(tables, tmp_path):
     assert refused(run("bench", "classifiers"), "Give the folder that holds them with --data.")
     assert refused(run("bench", "classifiers", "--data", tables), "public")
     assert refused(run("bench", "classifiers", "--data", tmp_path, "--public"), "there is no nursery.csv.gz")
+
+
+def test_benchmark_of_merged_cells(tmp_path, monkeypatch):
+    """Two small tables: with many cells, merging helps."""
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    label = random.integers(0, 2, 3000)
+    skewed = (random.gamma(1, 8, 3000) * (1 + 3 * label)).clip(0, 999)
+    columns = {"x": skewed, "y": random.integers(0, 40, 3000), "kind": random.choice(["a", "b"], 3000), "label": label}
+    pandas.DataFrame(columns).to_csv(tmp_path / "small.csv", index=False)
+    numbers = {"x": (0, 1000), "y": (0, 39)}
+    tables = dict.fromkeys(("one", "two"), ("small.csv", "label", numbers, ("kind",)))
+    monkeypatch.setattr(merged_cells, "TABLES", tables)
+    found = run("bench", "merged", "--data", tmp_path, "--public", "--trials", "1", "--json")
+    assert found.exit_code == 0, found.output
+    records = json.loads(found.stdout)
+    assert len(records) == 3 * 3 * len(merged_cells.METHODS)
+    means = {(part["cells"], part["method"]): part for part in records if part["table"] == "all"}
+    for part in means.values():
+        assert len(part["accuracies"]) == len(part["areas"]) == 4
+        assert 0.4 < min(part["areas"]) <= max(part["areas"]) <= 1
+    assert means[256, "auto"]["areas"][2] > means[16, "profiled-tree"]["areas"][2]

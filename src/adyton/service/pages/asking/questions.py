@@ -14,7 +14,7 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.learning.classifier import Classifier
+from adyton.learning.classifier import ACCURACY, Classifier
 from adyton.learning.registry import learners
 from adyton.marginals.program import NAMED
 from adyton.messages import shorten
@@ -223,7 +223,7 @@ def _classifier(form: Form, schema: Schema) -> Task:
 
 
 def _of_classifier(task: Classifier, schema: Schema) -> Fields | None:
-    if task.given or not set(task.attributes or ()) <= set(names_of(schema)):
+    if task.given or task.metric != ACCURACY or not set(task.attributes or ()) <= set(names_of(schema)):
         return None
     return {"label": [task.label], "attributes": list(task.attributes or ()), "method": [task.method]}
 

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any
 
 from adyton.errors import AdytonError
-from adyton.learning.classifier import Classifier
+from adyton.learning.classifier import ACCURACY, Classifier
 from adyton.service.pages.requests import typed
 from adyton.service.pages.visits import Visit
 from adyton.service.passing import HERE
@@ -120,6 +120,7 @@ def _task(task: Task) -> str:
             given = [_text(task.label)]
             given += [] if task.attributes is None else [_value(list(task.attributes))]
             given += [] if task.method == AUTO else [f"method={_text(task.method)}"]
+            given += [] if task.metric == ACCURACY else [f"metric={_text(task.metric)}"]
             given += [f"{name}={_value(value)}" for name, value in task.given]
     return f"ad.{type(task).__name__}({', '.join(given)})"
 
