@@ -91,7 +91,7 @@ PROFILES = {
         sequences=150,
         kills=20,
         whole_pairs=4,
-        people={kind: {"csv": ("heavy",)} for kind in LONG}
+        people={kind: {"csv": ("heavy", "7")} for kind in LONG}
         | {kind: {"csv": ("heavy", "", "row"), "pandas": ("7",), "parquet": ("heavy",)} for kind in SHORT},
     ),
     "full": Profile(
