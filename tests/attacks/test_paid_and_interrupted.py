@@ -102,6 +102,15 @@ def test_a_replay_finds_the_same_result(monkeypatch, shared, kind):
     assert again.to_dict() | {"receipt": None} == result.to_dict() | {"receipt": None}
 
 
+def test_a_replay_is_not_compared_with_itself(monkeypatch, frame):
+    """A result says if it has far fewer rows than an earlier one: of the first request there is none."""
+    made = []
+    with ad.Session(frame, schema=SCHEMA, epsilon=1) as session:
+        monkeypatch.setattr(type(session), "keep", lambda self, paid: made.append(paid))
+        result = KINDS["dawa"](session)
+        assert result.earlier is made[0].finish().earlier is None
+
+
 @pytest.mark.parametrize("kind", ["auto", "rows per unit", "summary", "pairs", "fit", "forest"])
 def test_a_replay_needs_no_budget(monkeypatch, frame, kind):
     """All of the budget is spent when the text runs again: what it asks of the budget meanwhile is no reason to end."""

@@ -98,6 +98,9 @@ def planned(
     if request.task.per_unit:  # each unit counts once, however many rows it has
         receipt = replace(receipt, rows_per_unit=1)
 
+    # taken once: a replay is not compared with what the first run has told
+    earlier = max(totals or (), key=lambda total: total.rows, default=None)
+
     def work(recorder: Recorder) -> Result:
         counted = misfits.measure(amount)
         answer = measure()
@@ -118,7 +121,7 @@ def planned(
             "misfits": counted,
             "unfinished": None if answer.ended is None else in_short(answer.ended),
         }
-        result = compared(program.result.of(common | dict(answer.own), amount), totals)
+        result = compared(program.result.of(common | dict(answer.own), amount), earlier, totals)
         return result if known is None else _adjusted(result, known)
 
     return work
@@ -135,14 +138,13 @@ def _adjusted(result: Result, known: KnownTotals) -> Result:
         return result
 
 
-def compared(result: Result, totals: list[Total] | None) -> Result:
-    """The result, with the largest number of rows that was told of the whole table before; its own is added, if it
-    takes no time to compute."""
+def compared(result: Result, earlier: Total | None, totals: list[Total] | None) -> Result:
+    """The result, with the largest number of rows that was told of the whole table *earlier*; its own is added to all
+    *totals*, if it takes no time to compute."""
     if totals is None or result.where is not None or result.task.per_unit:
         return result
     with suppress(Exception):  # it is paid for, with or without a comparison
         own = result.total() if result.at_once else None
-        earlier = max(totals, key=lambda total: total.rows, default=None)
         totals += [] if own is None else [own]
         return result if earlier is None else replace(result, earlier=earlier)
     return result
