@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError
 from adyton.kernel.ledger import Ledger, Limits, StoredRequest
-from adyton.kernel.ledger.requests import past_of
+from adyton.kernel.ledger.requests import USED, past_of
 from adyton.service import channel
 from adyton.service.channel import Busy, Gone, Message, NotFound, Refused, UnderWay
 from adyton.service.quotas import Quota, WorkDone, bytes_of
@@ -42,7 +42,6 @@ Key: TypeAlias = tuple[str | None, str]
 """Whose request, and its id; None is the curator."""
 MEASURE = "measure"
 """The key of the body of a measurement at a door."""
-_OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
 _PAST = "the request {id} {past}, and nothing was spent for it. Choose a new id to ask again."
 _BEGUN = "This request has begun, or has ended: it cannot be cancelled. Fetch its result."
 CANCELLED = "This request was cancelled. Nothing was spent."
@@ -97,7 +96,7 @@ class Operations:
         await self._check_room(key, body)
         task = self._task(key, body)
         if task.get_name() != body:
-            raise BadInput(_OTHER.format(id=key[1]))
+            raise BadInput(USED.format(id=key[1]))
         return await self._awaited(key, task, wait)
 
     async def _check_room(self, key: Key, body: str) -> None:
@@ -152,7 +151,7 @@ class Operations:
         """The stored request with this id, if it is about this data set; another one than *body* is an error."""
         row = await asyncio.to_thread(self._ledger.request, *key)
         if row is not None and body is not None and (row.body, row.dataset) != (body, self._name):
-            raise BadInput(_OTHER.format(id=key[1]))
+            raise BadInput(USED.format(id=key[1]))
         return row if row is not None and row.dataset == self._name else None
 
     async def known(self, key: Key) -> StoredRequest:

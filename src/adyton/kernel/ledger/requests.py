@@ -37,6 +37,7 @@ RequestStatus: TypeAlias = Literal["waiting", "refused", "withdrawn", "begun", "
 out, so that nothing is spent; begun; done; ended: charged, without a complete result."""
 FINISHED: tuple[RequestStatus, ...] = ("refused", "done", "ended")
 _ID = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)
+USED = "the id {id} was used for another request. Choose a new id."
 FAILED = "could not be carried out"
 """The note of a withdrawn request that nobody has cancelled."""
 DECISION = "request"
@@ -169,7 +170,7 @@ def write_request(
         record(connection, "request", stored_name(analyst), request)
         return StoredRequest(analyst, request, name, body, status, made, holder), True
     if (stored.body, stored.dataset) != (body, name):
-        raise BadInput(f"the id {request} was used for another request. Choose a new id.")
+        raise BadInput(USED.format(id=request))
     return stored, False
 
 
