@@ -329,10 +329,10 @@ def measured_groups(
     tables: TablesSource, maps: Mapping[Pair, Maps], shares: Mapping[Pair, Fraction], epsilon: Fraction
 ) -> list[MeasuredTable]:
     """Noisy tables of pairs, of which each has its share of *epsilon*, and cells in these groups."""
-    places = {tables.place(*pair): share for pair, share in shares.items()}
-    noisy = tables.measure(MeasureTables(tuple(places), tuple(places.values())), epsilon)
+    paid = {pair: share for pair, share in shares.items() if share}
+    noisy = tables.measure(MeasureTables(tuple(tables.place(*pair) for pair in paid), tuple(paid.values())), epsilon)
     found = [
-        replace(table, maps=maps[pair] if any(maps[pair]) else ()) for pair, table in zip(shares, noisy, strict=True)
+        replace(table, maps=maps[pair] if any(maps[pair]) else ()) for pair, table in zip(paid, noisy, strict=True)
     ]
     notes = _NOTES.get()
     if notes is not None:

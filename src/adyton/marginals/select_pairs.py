@@ -75,7 +75,7 @@ class SelectPairs(TablesProgram):
     pairs: Whole | None = None
     """The number of pairs to choose; by default as many as the number of rows supports."""
     label: str | None = None
-    """An attribute to be predicted from the rows: its pairs are measured first, then one pair for each attribute."""
+    """An attribute to be predicted from the rows: after a forest, its worst guessed pairs come first."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
         """Check the choice of the largest possible number of pairs."""
@@ -110,7 +110,7 @@ class ChosenWay(TablesProgram):
 
     name = "auto"
     label: str | None = None
-    """An attribute to be predicted from the rows: where not all pairs are measured, its pairs are measured first."""
+    """An attribute to be predicted from the rows; see :attr:`SelectPairs.label`."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
         """Check the requirements of both programs."""

@@ -509,10 +509,12 @@ class TablesRelease(Released):
                 f"wrong cell, on average (total variation)."
             )
         if of[LIMIT]:
+            groups = any(look.name.endswith(IN_GROUPS) for look in self.bought)
+            chance = ", with what single cells differ by chance" if groups else ""
             sentences.append(
                 f"Of {len(of[LIMIT]):,} pairs that were not measured, up to about "
                 f"{100 * float(np.mean(of[LIMIT])):.2g}% of all rows are in a wrong cell, on average: the {LIMIT} of "
-                "the noisy look at how far pairs are from independence."
+                f"the noisy look at how far pairs are from independence{chance}."
             )
         return " ".join((*sentences, "errors() lists it."))
 
