@@ -39,12 +39,13 @@ _ROOT_TWO, _ROOT_TWO_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 
 
 def denoised_tables(
-    noisy: Sequence[npt.ArrayLike], predicted: Sequence[npt.ArrayLike], variances: Sequence[float]
+    noisy: Sequence[npt.ArrayLike], predicted: Sequence[npt.ArrayLike], variances: Sequence[npt.ArrayLike]
 ) -> list[Reals]:
     """The posterior mean of every cell of every table, never below 0.
 
-    *noisy* are the measured tables, *predicted* a model's prediction of each, and *variances* those of the noise of a
-    cell, one for each table. The noise is assumed to be normal, as sums of several noise terms nearly are.
+    *noisy* are the measured tables, *predicted* a model's prediction of each, and *variances* those of the noise of
+    a cell, one for each table or for each of its cells. The noise is assumed to be normal, as sums of several noise
+    terms nearly are.
 
     >>> flat = np.full((8, 8), 100.0)
     >>> noise = np.random.default_rng(0).normal(scale=40, size=(8, 8))
@@ -59,12 +60,16 @@ def denoised_tables(
         raise BadInput("every noisy table needs a prediction of the same shape and a variance, in the same order.")
     if not tables:
         return []
-    if not all(variance > 0 for variance in variances):
-        raise BadInput(f"variances must be above 0, given {min(variances)}.")
     sizes = [table.size for table in tables]
+    own = [
+        np.broadcast_to(np.asarray(each, dtype=np.float64), shape)
+        for each, shape in zip(variances, shapes, strict=True)
+    ]
+    noise = np.concatenate([each.ravel() for each in own])
+    if not (noise > 0).all():
+        raise BadInput(f"variances must be above 0, given {noise.min()}.")
     counts = np.concatenate([table.ravel() for table in tables])
     means = np.maximum(_LEAST, np.concatenate([table.ravel() for table in models]))
-    noise = np.repeat(np.asarray(variances, dtype=np.float64), sizes)
     strength = np.floor(0.5 * np.log2(means / np.sqrt(noise / 2))).astype(np.int64)
     strength = np.clip(strength - FAINTEST, 0, STRENGTHS - 1)
     owner = np.repeat(np.arange(len(sizes)), sizes)

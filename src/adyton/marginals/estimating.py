@@ -1,4 +1,5 @@
-"""From measured tables to a model of pairs: least squares, then empirical Bayes around simpler models' predictions."""
+"""From measured tables to a model of pairs: least squares, then empirical Bayes around simpler models' predictions,
+from sums over few groups of cells to single cells."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.pairs import denoised_tables, raked
 from adyton.errors import BadInput
 from adyton.marginals.pair_model import Pair, PairModel
-from adyton.marginals.resolution import Maps, merged, spread
+from adyton.marginals.resolution import FEWEST, CellGroups, Maps, merged, spread, taken
 from adyton.messages import listing
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.solving.residuals import Residuals, in_order, residual, residuals
@@ -89,7 +90,7 @@ def estimated(
     for number in range(passes):
         if number and all(part.pair in model.forest.pairs for part in parts):
             break
-        model = replace(PairModel.of(singles, _denoised(parts, model), errors), maps=maps)
+        model = replace(PairModel.of(singles, _denoised(parts, model, ordered), errors), maps=maps)
     return Estimates(squares, model)
 
 
@@ -172,7 +173,7 @@ def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals
     return np.asarray(shrunk * (total / shrunk.sum()))
 
 
-def _denoised(parts: Sequence[_Part], model: PairModel) -> dict[Pair, Reals]:
+def _denoised(parts: Sequence[_Part], model: PairModel, ordered: Collection[str]) -> dict[Pair, Reals]:
     """The measured pairs, each shrunk towards its prediction, raked to the 1-way tables and, where cells were counted
     together, filled in. A pair that was measured several times is shrunk towards what it was before.
 
@@ -182,21 +183,69 @@ def _denoised(parts: Sequence[_Part], model: PairModel) -> dict[Pair, Reals]:
     """
     independent, pairs = PairModel.of(model.singles, {}, {}), dict[Pair, Reals]()
     for turn in _turns(parts):
-        predicted, noisy, variances = [], [], []
+        guesses = []
         for part in turn:
             prediction = merged(pairs.get(part.pair, independent.predicted(part.pair)), part.maps)
             if part.pair not in model.forest.pairs:
                 prediction = _between(prediction, merged(model.predicted(part.pair), part.maps), part.noisy)
-            first, second = prediction.shape
-            predicted.append(prediction)
-            noisy.append(prediction + part.noisy - residual(prediction))
-            variances.append(part.variance * (1 - 1 / first) * (1 - 1 / second))
-        shrunk = denoised_tables(noisy, predicted, variances)
-        for part, table in zip(turn, shrunk, strict=True):
-            first, second = (model.singles[name] for name in part.pair)
-            rows, columns = (merged(one, (groups,)) for one, groups in zip((first, second), part.maps, strict=True))
-            pairs[part.pair] = spread(raked(table, rows, columns), part.maps, (first, second))
+            sides = {
+                name: merged(model.singles[name], (groups,)) for name, groups in zip(part.pair, part.maps, strict=True)
+            }
+            noisy = prediction + part.noisy - residual(prediction)
+            guesses.append(_Guess(noisy, part.variance, prediction, CellGroups(sides, ordered)))
+        for part, guess, table in zip(turn, guesses, _shrunk(guesses), strict=True):
+            singles = (model.singles[part.pair[0]], model.singles[part.pair[1]])
+            pairs[part.pair] = spread(raked(table, *guess.sides()), part.maps, singles)
     return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class _Guess:
+    """A noisy table, the variance of its cells' noise, what is thought of it so far, and its attributes' tables."""
+
+    noisy: Reals
+    variance: float
+    likely: Reals
+    groups: CellGroups
+
+    def sides(self, maps: Maps = (None, None)) -> tuple[Reals, Reals]:
+        """The tables of both attributes, in these groups of their cells."""
+        first, second = self.groups.singles.values()
+        return merged(first, maps[:1]), merged(second, maps[1:])
+
+    def at(self, most: int) -> Maps:
+        """At most so many groups along both axes."""
+        return self.groups.at(tuple(self.groups.singles), most)
+
+    def scaled(self, sums: Reals, maps: Maps) -> _Guess:
+        """What is thought of it if these are the sums of its groups of cells."""
+        factors = raked(sums, *self.sides(maps)) / np.maximum(merged(self.likely, maps), _LEAST)
+        return replace(self, likely=self.likely * taken(factors, maps))
+
+
+def _shrunk(guesses: Sequence[_Guess]) -> list[Reals]:
+    """Posterior means of the cells of noisy tables: of sums over few groups of cells, then of more, up to the cells.
+
+    Noise hides in single cells what it does not hide in their sums: so the cells are shrunk towards what the sums say.
+    """
+    better, most = list(guesses), FEWEST
+    while any(any(guess.at(most)) for guess in better):
+        places = [place for place, guess in enumerate(better) if any(guess.at(most))]
+        sums = _posterior([better[place] for place in places], [better[place].at(most) for place in places])
+        for place, table in zip(places, sums, strict=True):
+            better[place] = better[place].scaled(table, better[place].at(most))
+        most *= 2
+    return _posterior(better, [(None, None)] * len(better))
+
+
+def _posterior(guesses: Sequence[_Guess], maps: Sequence[Maps]) -> list[Reals]:
+    """The posterior means of the sums over groups of the cells of each table."""
+    noisy = [merged(guess.noisy, groups) for guess, groups in zip(guesses, maps, strict=True)]
+    predicted = [merged(guess.likely, groups) for guess, groups in zip(guesses, maps, strict=True)]
+    cells = [merged(np.ones_like(guess.noisy), groups) for guess, groups in zip(guesses, maps, strict=True)]
+    free = [(1 - 1 / table.shape[0]) * (1 - 1 / table.shape[1]) for table in noisy]
+    variances = [guess.variance * part * number for guess, part, number in zip(guesses, free, cells, strict=True)]
+    return denoised_tables(noisy, predicted, variances)
 
 
 def _turns(parts: Sequence[_Part]) -> list[list[_Part]]:

@@ -130,6 +130,18 @@ def merged(table: Reals, maps: Maps) -> Reals:
     return table
 
 
+def taken(values: Reals, maps: Maps) -> Reals:
+    """The value of its group for every cell.
+
+    >>> taken(np.array([[1.0, 2.0]]), (None, Partition([1, 0, 1]))).tolist()
+    [[2.0, 1.0, 2.0]]
+    """
+    for axis, groups in enumerate(maps):
+        if groups is not None:
+            values = values.take(groups.labels, axis)
+    return values
+
+
 def spread(table: Reals, maps: Maps, singles: tuple[Reals, ...]) -> Reals:
     """A table of groups with the cells inside of them: in proportion to the 1-way tables.
 
