@@ -21,6 +21,7 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.exact import budget
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import Outcome, TableSet, TablesProgram, program_named
 from adyton.marginals.refining import sampled_codes
@@ -105,6 +106,8 @@ def tables(
     for name in tables or ():
         if name not in GRID:
             raise BadInput(no_such("table", name, GRID))
+    for epsilon in epsilons or ():
+        budget(epsilon, "ε")
     return None, _tables(folder, public, trials, tables or GRID, epsilons or EPSILONS)
 
 
@@ -149,10 +152,10 @@ def grid(table: LabelledTable, cells: tuple[int, ...], epsilons: Sequence[str], 
         ways.remove(ALL)
     for epsilon in epsilons:
         learners = [way for way in ways if way in (LEARNT_FROM if epsilon == BOOSTED_EPSILON else (AUTO,)) and boosting]
-        budget, runs = Fraction(epsilon), list[dict[str, Figures]]()
+        exact, runs = Fraction(epsilon), list[dict[str, Figures]]()
         for trial in range(trials):
-            figures = _by_way(ways, partial(_released, truth, epsilon=budget, trial=trial))
-            rows = _by_way(learners, partial(_learnt, table, epsilon=budget, trial=trial))
+            figures = _by_way(ways, partial(_released, truth, epsilon=exact, trial=trial))
+            rows = _by_way(learners, partial(_learnt, table, epsilon=exact, trial=trial))
             runs.append({way: figures[way] | rows.get(way, {}) for way in ways})
         for way in ways:
             mean = _mean([run[way] for run in runs])
@@ -220,18 +223,13 @@ def _real(table: LabelledTable, trial: int) -> Figures:
 
 
 def _learnt(table: LabelledTable, way: str, epsilon: Fraction, trial: int) -> tuple[str, Figures]:
-    """The algorithm, and the figures of gradient boosting on synthetic rows."""
-    algorithm, rows = synthetic(table, way, epsilon, trial)
-    held = table.codes[split(len(table.codes), LEARNING, trial)[1]]
-    return algorithm, dict(zip(LEARNT, boosted(rows, held, -1), strict=True))
-
-
-def synthetic(table: LabelledTable, way: str, epsilon: Fraction, trial: int) -> tuple[str, Integers]:
-    """The algorithm, and as many synthetic rows as the learning rows of a trial, from which they are made."""
-    learnt, _ = split(len(table.codes), LEARNING, trial)
+    """The algorithm, and the figures of gradient boosting on as many synthetic rows as the learning rows, from which
+    they are made."""
+    learnt, held = (table.codes[places] for places in split(len(table.codes), LEARNING, trial))
     label = table.target.label if way in LABELLED else None
-    outcome, model = released(truth_of(table, table.codes[learnt]), way, epsilon, trial, label)
-    return outcome.algorithm, np.concatenate(list(sampled_codes(model, learnt.size, seed=trial)))
+    outcome, model = released(truth_of(table, learnt), way, epsilon, trial, label)
+    rows = np.concatenate(list(sampled_codes(model, len(learnt), seed=trial)))
+    return outcome.algorithm, dict(zip(LEARNT, boosted(rows, held, -1), strict=True))
 
 
 # ---- cliffs ---------------------------------------------------------------------------------------------------------
