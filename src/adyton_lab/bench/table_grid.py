@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +36,8 @@ from adyton_lab.corpus.fine_tables import TABLES, at, fine_table
 from adyton_lab.corpus.labelled_tables import LabelledTable, split
 from adyton_lab.corpus.tables import PublicTable
 
-GRID = tuple(name for name in TABLES if name not in ("adult, marital status", "bike, weather"))
-GRID = tuple(name for name in GRID if name not in ("cps, marital status", "diamonds, colour"))
-"""Each file with one label."""
+_SECOND_LABELS = ("adult, marital status", "bike, weather", "cps, marital status", "diamonds, colour")
+GRID = tuple(name for name in TABLES if name not in _SECOND_LABELS)
 CELLS = (16, 64, 256, 1024)
 """The largest number of cells for each number."""
 EPSILONS = ("0.1", "0.3", "1", "3")
@@ -151,31 +149,17 @@ def grid(table: LabelledTable, cells: tuple[int, ...], epsilons: Sequence[str], 
     if truth.wanted.all_cells > MOST_FOR_ALL:
         ways.remove(ALL)
     for epsilon in epsilons:
-        learners = [way for way in ways if way in (LEARNT_FROM if epsilon == BOOSTED_EPSILON else (AUTO,)) and boosting]
         exact, runs = Fraction(epsilon), list[dict[str, Figures]]()
+        learners = [way for way in ways if way in (LEARNT_FROM if epsilon == BOOSTED_EPSILON else (AUTO,)) and boosting]
         for trial in range(trials):
-            figures = _by_way(ways, partial(_released, truth, epsilon=exact, trial=trial))
-            rows = _by_way(learners, partial(_learnt, table, epsilon=exact, trial=trial))
-            runs.append({way: figures[way] | rows.get(way, {}) for way in ways})
+            run = {way: _released(truth, way, exact, trial) for way in ways}
+            runs.append(run | {way: run[way] | _learnt(table, way, exact, trial) for way in learners})
         for way in ways:
             mean = _mean([run[way] for run in runs])
             yield TablesRecord(table=table.name, cells=cells, epsilon=epsilon, way=way, **mean)
 
 
 Figures = dict[str, float | None]
-
-
-def _by_way(ways: Sequence[str], run: Callable[[str], tuple[str, Figures]]) -> dict[str, Figures]:
-    """The figures of every way. Where ``auto`` decides for ``select-pairs``, both are the same: they share noise."""
-    figures: dict[str, Figures] = {}
-    algorithm = ""
-    for way in ways:
-        if way == algorithm:
-            figures[way] = figures[AUTO]
-        else:
-            chosen, figures[way] = run(way)
-            algorithm = SELECT if (way, chosen) == (AUTO, SELECT) else algorithm
-    return figures
 
 
 def _mean(runs: Sequence[Figures]) -> dict[str, float]:
@@ -201,14 +185,13 @@ def released(
     return outcome_of(program, truth.table, truth.wanted, epsilon, seed)
 
 
-def _released(truth: Truth, way: str, epsilon: Fraction, trial: int) -> tuple[str, Figures]:
-    """The algorithm, and the figures of all pairs."""
+def _released(truth: Truth, way: str, epsilon: Fraction, trial: int) -> Figures:
     begun = time.process_time()
     outcome, model = released(truth, way, epsilon, trial)
     pairs = model.all_pairs()
     seconds = time.process_time() - begun
     within, limit = expectations(truth, pairs, expected_of(model, truth.wanted, outcome.bought))
-    return outcome.algorithm, {
+    return {
         **asdict(truth.scores(pairs)),
         "measured": float(len(model.pairs)),
         "within": within,
@@ -222,14 +205,13 @@ def _real(table: LabelledTable, trial: int) -> Figures:
     return dict(zip(LEARNT, boosted(table.codes[learnt], table.codes[held], -1), strict=True))
 
 
-def _learnt(table: LabelledTable, way: str, epsilon: Fraction, trial: int) -> tuple[str, Figures]:
-    """The algorithm, and the figures of gradient boosting on as many synthetic rows as the learning rows, from which
-    they are made."""
+def _learnt(table: LabelledTable, way: str, epsilon: Fraction, trial: int) -> Figures:
+    """The figures of gradient boosting on as many synthetic rows as the learning rows, from which they are made."""
     learnt, held = (table.codes[places] for places in split(len(table.codes), LEARNING, trial))
     label = table.target.label if way in LABELLED else None
-    outcome, model = released(truth_of(table, learnt), way, epsilon, trial, label)
+    _, model = released(truth_of(table, learnt), way, epsilon, trial, label)
     rows = np.concatenate(list(sampled_codes(model, len(learnt), seed=trial)))
-    return outcome.algorithm, dict(zip(LEARNT, boosted(rows, held, -1), strict=True))
+    return dict(zip(LEARNT, boosted(rows, held, -1), strict=True))
 
 
 # ---- cliffs ---------------------------------------------------------------------------------------------------------
@@ -269,10 +251,9 @@ def cliff(finest: LabelledTable, epsilons: Sequence[str], trials: int) -> Iterat
 
 def _dependence(truth: Truth, name: str) -> float:
     """The mean total variation of an attribute's pairs from independence, in eight groups a side."""
-    tables = [parts(table) for pair, table in truth.few(truth.pairs).items() if name in pair]
-    return float(
-        np.mean([np.abs(table - np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / 2 for table in tables])
-    )
+    few = [parts(table) for pair, table in truth.few(truth.pairs).items() if name in pair]
+    apart = [np.abs(table - np.outer(table.sum(axis=1), table.sum(axis=0))).sum() / 2 for table in few]
+    return float(np.mean(apart))
 
 
 def cliff_means(cliffs: Sequence[TablesRecord], epsilons: Sequence[str]) -> Iterator[TablesRecord]:
