@@ -9,7 +9,7 @@ import itertools
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -162,14 +162,7 @@ class TablesRelease(Released):
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
         """The expected error of every pair of attributes that the request is about, where something is known of it."""
-        of_groups = any(look.name.endswith(IN_GROUPS) for look in self.bought)
-        names = {name + IN_GROUPS * of_groups for name in (DEPENDENCE, DISTANCE)}
-        looks = [look for look in self.bought if look.name in names and math.isfinite(look.deviation)]
-        distance = None
-        if looks:
-            values, deviations = ([getattr(look, name) for look in looks] for name in ("value", "deviation"))
-            distance = float(np.mean(values)), math.hypot(*deviations) / len(looks)
-        return dict(expected_errors(self.model, self.wanted.pairs, distance, in_groups=of_groups).items())
+        return expected_of(self.model, self.wanted, self.bought)
 
     def wrong(self, group: Group) -> float | None:
         """The part of all rows that is expected in a wrong cell of a table: its expected total variation. For a pair
@@ -636,6 +629,18 @@ class TableLaw(JointLaw):
             return None
         boxes = [{name: release._weights(name, cells) for name, cells in box.items()} for box in self.boxes]
         return Moments(*release.law.of_boxes(boxes, weights))
+
+
+def expected_of(model: PairModel, wanted: TableSet, bought: Iterable[Bought]) -> dict[Group, Expected]:
+    """The expected error of every pair, given the looks that were *bought*, where something is known of it."""
+    looks = [look for look in bought if look.name.removesuffix(IN_GROUPS) in (DEPENDENCE, DISTANCE)]
+    of_groups = any(look.name.endswith(IN_GROUPS) for look in looks)
+    known = [look for look in looks if look.name.endswith(IN_GROUPS) == of_groups and math.isfinite(look.deviation)]
+    distance = None
+    if known:
+        values, deviations = ([getattr(look, name) for look in known] for name in ("value", "deviation"))
+        distance = float(np.mean(values)), math.hypot(*deviations) / len(known)
+    return dict(expected_errors(model, wanted.pairs, distance, in_groups=of_groups).items())
 
 
 def table_interval(release: TablesRelease, group: Group, confidence: float) -> Interval:

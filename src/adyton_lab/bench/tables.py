@@ -17,8 +17,8 @@ from adyton.arrays import Integers, Reals
 from adyton.choice.pythia import ALONG, fixed_error, shared_error
 from adyton.errors import BadInput, LargeBudget
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.pair_model import Pair
-from adyton.marginals.program import TableSet, measured, program_named
+from adyton.marginals.pair_model import Pair, PairModel
+from adyton.marginals.program import Outcome, TableSet, TablesProgram, measured, program_named
 from adyton.marginals.resolution import FEW, CellGroups, merged
 from adyton.marginals.tables_release import TablesRelease, table_interval
 from adyton.noise import SimulatedNoise
@@ -125,10 +125,17 @@ def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
 
 def run(way: str, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
     """The algorithm that was used, and the tables of all pairs."""
+    outcome, model = outcome_of(program_named(way), table, wanted, epsilon, seed)
+    return outcome.algorithm, model.all_pairs()
+
+
+def outcome_of(
+    program: TablesProgram, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int
+) -> tuple[Outcome, PairModel]:
+    """What a program measures with simulated noise, and the model that follows."""
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
-    program = program_named(way)
     outcome = program.measure(kernel.root, wanted, epsilon)
-    return outcome.algorithm, program.estimate(wanted, outcome.measured).model.all_pairs()
+    return outcome, program.estimate(wanted, outcome.measured).model
 
 
 def _independent(table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
@@ -162,10 +169,11 @@ def true_singles(table: PublicTable) -> dict[str, Reals]:
 
 def distance(tables: dict[Pair, Reals], truth: dict[Pair, Reals]) -> float:
     """The mean over all pairs of the total variation between both, each divided by its own sum."""
-    return float(np.mean([np.abs(_parts(tables[pair]) - _parts(truth[pair])).sum() / 2 for pair in truth]))
+    return float(np.mean([np.abs(parts(tables[pair]) - parts(truth[pair])).sum() / 2 for pair in truth]))
 
 
-def _parts(table: Reals) -> Reals:
+def parts(table: Reals) -> Reals:
+    """A table divided by its sum."""
     return np.asarray(table / max(float(table.sum()), 1e-9))
 
 
@@ -191,7 +199,7 @@ def pair_coverage(data: Folder, trials: int = 1, *, public: bool = False) -> Ite
                     made, expected = release.table(*pair), release.wrong(pair)
                     held = measured if made.how == "measured" else other
                     if expected is not None:
-                        held.expect(expected, float(np.abs(_parts(made.counts) - _parts(counts)).sum()) / 2)
+                        held.expect(expected, float(np.abs(parts(made.counts) - parts(counts)).sum()) / 2)
                     bounds = table_interval(release, pair, CONFIDENCE)
                     if not bounds.missing:
                         held.add(table.name, made.counts, bounds.lower, bounds.upper, counts)

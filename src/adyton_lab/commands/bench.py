@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,11 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "merged": ("merged_cells", _DATA, "classifiers on public tables with 16, 64 and 256 cells, merged or not"),
     "pairs": ("tables", _DATA, "tables of many attributes, against independent noise clipped at zero"),
+    "tables": (
+        "table_grid",
+        (*_DATA, "tables", "epsilons"),
+        "tables of pairs and synthetic rows on 24 public tables, by every algorithm at four resolutions and budgets",
+    ),
     "stripes": ("tables", _DATA, "plans along the longest of several attributes, against the best of known error"),
     "numbers": (
         "numbers",
@@ -68,6 +74,12 @@ def command(
     plan: Annotated[
         list[str] | None, typer.Option("--plan", help="plans: measure only this plan; can be repeated.")
     ] = None,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", help="tables: measure only on this table; can be repeated.")
+    ] = None,
+    epsilons: Annotated[
+        list[str] | None, typer.Option("--epsilon", help="tables: measure only with this ε; can be repeated.")
+    ] = None,
     trials: Trials = 10,
     rows: Annotated[
         int, typer.Option(min=10**6, max=10**10, help="scale, vectorize: the (largest) number of rows.")
@@ -83,6 +95,10 @@ def command(
     plots: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="scale: write plots into this folder, as SVG and PNG.")
     ] = None,
+    lines: Annotated[
+        Path | None,
+        typer.Option("--lines", metavar="FILE", help="Add each figure to this file once it is measured, as JSON."),
+    ] = None,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
 ) -> None:
@@ -97,7 +113,14 @@ def command(
         _make(plots, subject)
     module, takes, _ = _SUITES[subject]
     given: dict[str, Any] = {"plans": plan, "data": data, "public": public, "trials": trials}
-    given |= {"rows": rows, "cells": cells, "workers": workers, "engine": engine}
+    given |= {
+        "tables": tables,
+        "epsilons": epsilons,
+        "rows": rows,
+        "cells": cells,
+        "workers": workers,
+        "engine": engine,
+    }
     options = {name: given[name] for name in takes}
 
     def report(steps: int) -> None:
@@ -110,6 +133,8 @@ def command(
     with progress(f"bench {subject}", steps, quiet=quiet or as_json) as advance:
         for record in suite:
             measured.append(record)
+            if lines is not None:
+                _add(lines, record)
             advance("advance" not in options)
     if plots is not None:
         import_module("adyton_lab.bench.scale").draw_growth(measured, plots)
@@ -123,6 +148,15 @@ def command(
     for values in records:
         table.add_row(*map(_show, values.values()))
     out().print(table)
+
+
+def _add(lines: Path, record: Any) -> None:
+    """Add a record to a file, as a line of JSON."""
+    try:
+        with lines.open("a") as file:
+            file.write(json.dumps(asdict(record)) + "\n")
+    except OSError:
+        raise BadInput(f"{str(lines)!r} for --lines cannot be written. Give another file.") from None
 
 
 def _make(folder: Path, subject: str) -> None:

