@@ -24,15 +24,15 @@ from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
 from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
-from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, TableSet, program_named
+from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, ROWS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
-from adyton.messages import listing, shorten
+from adyton.messages import joined, listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result.combining import joint_receipt
-from adyton.result.coverage import Coverage, Total
+from adyton.result.coverage import Coverage, Note, Total
 from adyton.result.intervals import Interval, radius
 from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
@@ -74,6 +74,12 @@ _DRAWN = 1000
 """How many times the noise is drawn to rank the cells of a table."""
 _MOST_ATTRIBUTES = 5
 """The largest number of attributes in one measured table."""
+_NAMED = 3
+"""How many of the pairs that were not measured are named."""
+_ALONE = (
+    "A pair that matters can be measured: ask for its table by itself, or for tables of fewer attributes. Publish "
+    "nothing about pairs that were not measured, such as the average of one attribute by the other."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -452,6 +458,55 @@ class TablesRelease(Released):
         return max(0, round(self.model.total))
 
     # ---- for people and files ---------------------------------------------------------------------------------------
+
+    def unmeasured(self, *, complete: bool = True) -> str:
+        """How many pairs were not measured, and which of them may be farthest off; the latter only if *complete*."""
+        names = self.wanted.sides
+        together = {
+            pair for table in self.measured for pair in itertools.combinations(in_order(table.group, names), 2)
+        }
+        every = list(itertools.combinations(names, 2))
+        missing = [pair for pair in every if pair not in together]
+        if not missing:
+            return ""
+        if len(missing) == len(every):
+            nothing = "these tables, and rows made from them, say nothing about how attributes depend on each other"
+            return f"No pair of attributes was measured: {nothing}.{self._too_few() if complete else ''}"
+        said = (
+            f"{len(missing):,} of {len(every):,} pairs of attributes were not measured: in these tables, and in rows "
+            "made from them, such attributes depend on each other only as far as it follows from measured pairs."
+        )
+        errors = {pair: self.expected_pairs.get(pair) for pair in missing} if complete else {}
+        limits = {pair: error.total_variation for pair, error in errors.items() if error is not None and error.limit}
+        if not limits:
+            return said
+        largest = sorted(limits, key=lambda pair: -limits[pair])[:_NAMED]
+        named = [f"{' × '.join(pair)} ({100 * limits[pair]:.2g}%)" for pair in largest]
+        more = [f"{len(limits) - len(named):,} more"] * (len(limits) > len(named))
+        return f"{said} Up to so many of all rows may be in a wrong cell ({LIMIT}): {joined([*named, *more])}."
+
+    def _too_few(self) -> str:
+        """Why no pair was measured, although a look may have found that attributes depend on each other."""
+        looks = {look.name.removesuffix(IN_GROUPS): look for look in self.bought}
+        look = looks.get(DEPENDENCE, looks.get(DISTANCE))
+        if look is None or self.unfinished is not None:
+            return ""
+        rows, pairs = max(self.model.total, 1.0), self.wanted.pairs
+        epsilon, cells = self.epsilon / self.rows_per_unit, sum(map(self.wanted.size, pairs))
+        part, off = (50 * number / rows for number in (look.value, look.deviation))
+        found = " A noisy look could not tell whether they do."
+        if part > 2 * off:
+            found = f" A noisy look found about {min(part, 100):.2g}% (± {off:.2g}%) of all rows in other cells than "
+            found += "independence would put them, part of which is noise."
+        return (
+            f"{found} About {rows:,.0f} rows times ε = {display(epsilon)} are {rows * float(epsilon):,.3g}, for "
+            f"{len(pairs):,} pairs of {cells:,} cells: measuring some would have added more error than it removes."
+        )
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Those of every result, and what to do about pairs that were not measured."""
+        return (*super().notes, *([Note(_ALONE, "producer")] if self.unmeasured(complete=False) else []))
 
     @property
     def coverage(self) -> Coverage:

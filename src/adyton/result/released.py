@@ -271,7 +271,7 @@ class Released(Result, Comparable, Combinable):
         No row belongs to a real person. ``frame.attrs["synthetic"]`` says so, and how far the tables of pairs are from
         the released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
-        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.which_rows)
+        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.head)
         frame = to_pandas(table)
         frame.attrs["synthetic"] = made.to_plain()
         return frame
@@ -282,7 +282,7 @@ class Released(Result, Comparable, Combinable):
         A second file, whose name ends in ``.synthetic.json``, says that the rows are synthetic, and how far their
         tables of pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
-        return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.which_rows)
+        return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.head)
 
     # ---- several of them --------------------------------------------------------------------------------------------
 
