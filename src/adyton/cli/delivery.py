@@ -446,4 +446,4 @@ def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
         if made.distance is None
         else f" Their tables of two attributes differ from the released ones by {100 * made.distance:.2g}%."
     )
-    return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {' '.join(result.head)}".rstrip()
+    return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {' '.join(made.head)}".rstrip()

@@ -23,7 +23,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
-from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
+from adyton.marginals.pair_model import Expected, Pair, PairModel, expected_errors, total_variation
 from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, ROWS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
@@ -460,12 +460,17 @@ class TablesRelease(Released):
     # ---- for people and files ---------------------------------------------------------------------------------------
 
     def unmeasured(self, *, complete: bool = True) -> str:
-        """How many pairs were not measured, and which of them may be farthest off; the latter only if *complete*."""
-        names = self.wanted.sides
-        together = {
-            pair for table in self.measured for pair in itertools.combinations(in_order(table.group, names), 2)
-        }
-        every = list(itertools.combinations(names, 2))
+        """How many pairs were not measured of those that the request is about, and which of them may be farthest off;
+        the latter only if *complete*."""
+        return self._unmeasured_of(list(self.wanted.pairs), complete=complete)
+
+    def missing_in_rows(self) -> str:
+        """The same of all pairs of attributes."""
+        return self._unmeasured_of(list(itertools.combinations(self.wanted.sides, 2)))
+
+    def _unmeasured_of(self, every: Sequence[Pair], *, complete: bool = True) -> str:
+        groups = (in_order(table.group, self.wanted.sides) for table in self.measured)
+        together = {pair for group in groups for pair in itertools.combinations(group, 2)}
         missing = [pair for pair in every if pair not in together]
         if not missing:
             return ""
@@ -497,7 +502,7 @@ class TablesRelease(Released):
         found = " A noisy look could not tell whether they do."
         if part > 2 * off:
             found = f" A noisy look found about {min(part, 100):.2g}% (± {off:.2g}%) of all rows in other cells than "
-            found += "independence would put them, part of which is noise."
+            found += "independence would put them, with the noise in tables of single attributes."
         return (
             f"{found} About {rows:,.0f} rows times ε = {display(epsilon)} are {rows * float(epsilon):,.3g}, for "
             f"{len(pairs):,} pairs of {cells:,} cells: measuring some would have added more error than it removes."

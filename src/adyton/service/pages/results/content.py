@@ -76,6 +76,8 @@ class Content:
     """What whoever asked can do where something looks wrong; readers of the report are not told."""
     unmeasured: str = ""
     """What the result cannot say because it was not measured."""
+    missing_in_rows: str = ""
+    """The same of synthetic rows."""
     problem: str = ""
     """Why there are no numbers and pictures, if there are none."""
 
@@ -125,6 +127,7 @@ def _rendered(result: Result) -> Rendering:
             left_out=left_out,
             advice=result.advice(),
             unmeasured=result.unmeasured(),
+            missing_in_rows=result.missing_in_rows() if isinstance(result, Released) else "",
         )
         return Rendering(content, render(result, view))
     except Exception as error:  # it was paid for: its page says what it is, and has its JSON
@@ -310,6 +313,6 @@ def rows_file(result: Result, count: int, kind: str) -> Page:
     """Synthetic rows as a file."""
     if not isinstance(result, Released):
         raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
-    table, _ = sampled_table(result.row_source, result.schema, count, None, result.head)
+    table, _ = sampled_table(result.row_source, result.schema, count, None, result.head_of_rows)
     file = file_to_save(result, f"synthetic_rows.{kind}", "Synthetic rows")
     return _passed(table_data(table, kind), file, KINDS[kind])
