@@ -100,7 +100,9 @@ def test_the_schema_reads_the_file_that_was_written(tmp_path, kind):
     codes = np.stack([random.integers(size, size=600) for size in schema.shape], axis=1).astype(np.int32)
     write_rows(Listed(codes), schema, file, 600, 1, ())
     if kind == "csv":
-        header, *lines = ([text.strip('"') for text in line.split(";")] for line in file.read_text("latin-1").splitlines())
+        header, *lines = (
+            [text.strip('"') for text in line.split(";")] for line in file.read_text("latin-1").splitlines()
+        )
         assert (tuple(header), len(lines)) == (schema.columns, 600)
         for name, values in zip(header, zip(*lines, strict=True), strict=True):
             assert all(re.fullmatch(FORMS[name], value) for value in values), (name, values[:5])

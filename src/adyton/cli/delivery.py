@@ -128,7 +128,11 @@ def _contents(
     if as_json:
         whole = attempt("The expected error", problems, result.to_dict)
         plain = {**(whole or result.to_dict(complete=False)), "answers": sheets.to_plain()}
-    said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs("producer")[len(result.opening()) :])
+    said = (
+        None
+        if quiet
+        else attempt("The explanation", problems, lambda: result.paragraphs("producer")[len(result.opening()) :])
+    )
     return _Contents(sheets, plain, said or result.misfit_paragraphs()[0])
 
 

@@ -24,7 +24,7 @@ from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
 from adyton.marginals.pair_model import Expected, Pair, PairModel, expected_errors, total_variation
-from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, ROWS, TableSet, program_named
+from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
 from adyton.messages import joined, listing, shorten

@@ -224,9 +224,7 @@ def write_rows(
 
 
 @contextmanager
-def _writer(
-    draft: Path, kind: str, empty: pa.Table, schema: Schema, note: str
-) -> Iterator[Callable[[pa.Table], None]]:
+def _writer(draft: Path, kind: str, empty: pa.Table, schema: Schema, note: str) -> Iterator[Callable[[pa.Table], None]]:
     """A function that writes some rows: as CSV as the schema says that files are written, whose texts no spreadsheet
     treats as formulas; or as Parquet whose metadata says that the rows are synthetic."""
     if kind == ".csv":
@@ -282,7 +280,9 @@ def _no_rows(schema: Schema) -> pa.Table:
     return arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
 
 
-def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, comparison: Comparison) -> Iterator[pa.Table]:
+def _parts(
+    source: RowSource, schema: Schema, rows: int, seed: int | None, comparison: Comparison
+) -> Iterator[pa.Table]:
     random = np.random.default_rng(seed)
     for codes in source.codes(rows, seed):
         comparison.add(codes)
@@ -369,9 +369,10 @@ def _levels(attribute: Boolean | Categorical, cells: Places, missing: Flags, oth
 def _spelled(attribute: Categorical) -> list[Any]:
     """A text for each level that is read as this level: the level itself, or one of its spellings. Keys of a look-up
     are not searched for."""
-    levels, reading = list(attribute.levels), attribute.reading
-    if not isinstance(levels[0], str) or not attribute.spellings or reading.lookup is not None:
-        return levels
+    reading = attribute.reading
+    if not attribute.spellings or reading.lookup is not None:
+        return list(attribute.levels)
+    levels = list(map(str, attribute.levels))  # levels with spellings are texts
     meant = texts_of_levels(levels, attribute.spellings, reading)
     shown = compared(levels, attribute.spellings, reading)
     return [

@@ -121,7 +121,9 @@ def test_what_rows_are_to_predict_is_an_option_of_the_algorithm():
     assert found.problems == {}
     assert found.request.options == {"label": "ill"}
     assert read_draft(Form(fields_of(found.request, SCHEMA)), Desk()).request == found.request
-    assert "all-pairs has no option" in draft(question="pairs", label="ill", algorithm="all-pairs").problems["algorithm"]
+    assert (
+        "all-pairs has no option" in draft(question="pairs", label="ill", algorithm="all-pairs").problems["algorithm"]
+    )
 
 
 def test_every_question_is_tried_and_asks_nothing_that_nobody_chose():
