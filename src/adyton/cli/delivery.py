@@ -31,7 +31,7 @@ from adyton.cli.console import (
 from adyton.errors import AdytonError, Unfinished
 from adyton.exact import display
 from adyton.interrupts import deferred
-from adyton.messages import span
+from adyton.messages import percent, span
 from adyton.result.folder import REPORT, Place
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.result import Result, attempt
@@ -448,6 +448,6 @@ def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
     far = (
         ""
         if made.distance is None
-        else f" Their tables of two attributes differ from the released ones by {100 * made.distance:.2g}%."
+        else f" Their tables of two attributes differ from the released ones by {percent(made.distance)}."
     )
     return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {' '.join(made.head)}".rstrip()

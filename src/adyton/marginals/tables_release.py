@@ -27,7 +27,7 @@ from adyton.marginals.pair_model import Expected, Pair, PairModel, expected_erro
 from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
-from adyton.messages import joined, listing, shorten
+from adyton.messages import joined, listing, percent, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
@@ -486,7 +486,7 @@ class TablesRelease(Released):
         if not limits:
             return said
         largest = sorted(limits, key=lambda pair: -limits[pair])[:_NAMED]
-        named = [f"{' × '.join(pair)} ({100 * limits[pair]:.2g}%)" for pair in largest]
+        named = [f"{' × '.join(pair)} ({percent(limits[pair])})" for pair in largest]
         more = [f"{len(limits) - len(named):,} more"] * (len(limits) > len(named))
         return f"{said} Up to so many of all rows may be in a wrong cell ({LIMIT}): {joined([*named, *more])}."
 
@@ -498,11 +498,12 @@ class TablesRelease(Released):
             return ""
         rows, pairs = max(self.model.total, 1.0), self.wanted.pairs
         epsilon, cells = self.epsilon / self.rows_per_unit, sum(map(self.wanted.size, pairs))
-        part, off = (50 * number / rows for number in (look.value, look.deviation))
+        part, off = (number / (2 * rows) for number in (look.value, look.deviation))
         found = " A noisy look could not tell whether they do."
         if part > 2 * off:
-            found = f" A noisy look found about {min(part, 100):.2g}% (± {off:.2g}%) of all rows in other cells than "
-            found += "independence would put them, with the noise in tables of single attributes."
+            about = f"{percent(min(part, 1.0))} (± {percent(off)})"
+            found = f" A noisy look found about {about} of all rows in other cells than independence would put them, "
+            found += "with the noise in tables of single attributes."
         return (
             f"{found} About {rows:,.0f} rows times ε = {display(epsilon)} are {rows * float(epsilon):,.3g}, for "
             f"{len(pairs):,} pairs of {cells:,} cells: measuring some would have added more error than it removes."
@@ -565,7 +566,7 @@ class TablesRelease(Released):
         if of["expected"]:
             tables = f" of {len(of['expected']):,} tables" if of[LIMIT] else ""
             sentences.append(
-                f"Expected error{tables}{rest}: about {100 * float(np.mean(of['expected'])):.2g}% of all rows are in a "
+                f"Expected error{tables}{rest}: about {percent(float(np.mean(of['expected'])))} of all rows are in a "
                 f"wrong cell, on average (total variation)."
             )
         if of[LIMIT]:
@@ -573,7 +574,7 @@ class TablesRelease(Released):
             chance = ", with what single cells differ by chance" if groups else ""
             sentences.append(
                 f"Of {len(of[LIMIT]):,} pairs that were not measured, up to about "
-                f"{100 * float(np.mean(of[LIMIT])):.2g}% of all rows are in a wrong cell, on average: the {LIMIT} of "
+                f"{percent(float(np.mean(of[LIMIT])))} of all rows are in a wrong cell, on average: the {LIMIT} of "
                 f"the noisy look at how far pairs are from independence{chance}."
             )
         return " ".join((*sentences, "errors() lists it."))

@@ -499,7 +499,7 @@ _EVERY = (
             own.text(
                 "cells",
                 "Cells of an attribute, at most",
-                f"{AUTO}: as many as rows and budget can bear. Or a number, such as 8, or: {DECLARED}, in the schema.",
+                f"{AUTO}: as many as rows and budget can bear; or a number, such as 8; or: {DECLARED}.",
                 AUTO,
             ),
         ],
