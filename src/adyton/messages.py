@@ -37,6 +37,15 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
+def percent(part: float) -> str:
+    """A part of a whole in percent, with two digits.
+
+    >>> percent(0.0712), percent(0.998), percent(1.25)
+    ('7.1%', '100%', '125%')
+    """
+    return f"{100 * part:.2g}%" if part < 0.995 else f"{100 * part:.0f}%"
+
+
 def span(low: float, high: float, write: Callable[[float], str], more: Callable[[float, int], str]) -> tuple[str, str]:
     """The ends of an interval as text: by *write* or, where they would look the same, with one, two, … *more* digits.
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pandas
@@ -24,10 +25,10 @@ def answers():
     return pandas.DataFrame((1.2 * trait + draws.normal(size=(ROWS, 16)) > 0).astype(int), columns=NAMES)
 
 
-def released(answers, seed):
+def released(answers, seed, epsilon="0.1"):
     schema = ad.Schema({name: ad.Integer(0, 1) for name in NAMES})
     session = ad.Session(answers, schema=schema, epsilon=1, noise=SimulatedNoise(seed))
-    return session.release(ad.Marginals(way=2), epsilon="0.1", algorithm="select-pairs")
+    return session.release(ad.Marginals(way=2), epsilon=epsilon, algorithm="select-pairs")
 
 
 def errors(release, answers):
@@ -67,3 +68,49 @@ def test_a_limit_is_named_as_one_everywhere(answers, tmp_path):
     assert release.expected_error.kind == "upper limit"
     again = ad.TablesRelease.load(tmp_path / "out")
     assert again.errors().equals(release.errors())
+
+
+def test_the_head_of_every_output_says_which_pairs_were_not_measured(answers, tmp_path):
+    release = released(answers, 1, "0.5")
+    left = sum(table != "measured" for table in release.errors()["how"])
+    said = release.unmeasured()
+    assert said.startswith(f"{left} of 120 pairs of attributes were not measured: ")
+    first, *_ = sorted(filter(release.is_limit, PAIRS), key=release.wrong, reverse=True)
+    assert f"{LIMIT}): {first[0]} × {first[1]} ({100 * release.wrong(first):.2g}%)" in said
+    release.save(tmp_path / "out")
+    made = release.write_rows(tmp_path / "rows.csv", 5)
+    plain = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
+    assert (plain["unmeasured"], list(plain).index("unmeasured") < list(plain).index("task")) == (said, True)
+    assert json.loads(release.to_text(complete=False))["unmeasured"] in said
+    assert str(release).splitlines()[0] == said
+    assert release.explain().paragraphs[0] == f"WARNING: {said}"
+    assert said in release.sample(3).attrs["synthetic"]["note"]
+    assert said in made.to_plain()["note"]
+    for page in (release._repr_html_(), (tmp_path / "out" / "report.html").read_text(encoding="utf-8")):
+        assert 0 < page.index(said) < page.index("<table")
+    assert str(ad.load(tmp_path / "out")).splitlines()[0] == said
+
+
+def test_without_any_pair_it_says_why_although_attributes_depend_on_each_other(answers):
+    release = released(answers, 1)
+    assert set(release.errors()["how"]) == {"independent"}
+    said = release.unmeasured()
+    assert said.startswith("No pair of attributes was measured: these tables, and rows made from them, say nothing")
+    assert re.search(r"A noisy look found about [1-9]\d% \(± [\d.]+%\) of all rows in other cells", said)
+    assert "for 120 pairs of 480 cells: measuring some would have added more error than it removes." in said
+    assert said.startswith(release.unmeasured(complete=False))
+
+
+def test_rows_lack_pairs_that_nobody_asked_for(answers):
+    schema = ad.Schema({name: ad.Integer(0, 1) for name in NAMES[:3]})
+    task = ad.Marginals(sets=[NAMES[:2], NAMES[2:3]])
+    release = ad.Session(answers, schema=schema, epsilon=1).release(task, 1, algorithm="all-pairs")
+    assert release.unmeasured() == ""
+    assert "2 of 3 pairs of attributes were not measured" in release.sample(1).attrs["synthetic"]["note"]
+
+
+def test_nothing_is_said_where_all_pairs_were_measured(answers):
+    schema = ad.Schema({name: ad.Integer(0, 1) for name in NAMES})
+    release = ad.Session(answers, schema=schema, epsilon=1).release(ad.Marginals(way=2), 1, algorithm="all-pairs")
+    assert (release.unmeasured(), "unmeasured" in release.to_dict()) == ("", False)
+    assert "pairs of attributes" not in release.sample(1).attrs["synthetic"]["note"]

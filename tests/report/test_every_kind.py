@@ -142,8 +142,8 @@ def test_a_notebook_shows_numbers_before_pictures(results, kind):
 def test_printed_it_begins_with_numbers(results, kind):
     result = results[kind]
     lines = str(result).splitlines()
-    if result.which_rows:  # that comes before any number
-        assert lines.pop(0) == result.which_rows
+    assert lines[: len(result.head)] == list(result.head)  # that comes before any number
+    del lines[: len(result.head)]
     sheet = result.glance().sheets[0]
     one_line = sheet.lines == 1 and len(sheet.columns) > 1
     assert lines[0].split()[0] == ("statistic" if one_line else next(iter(sheet.labels)))

@@ -89,10 +89,9 @@ def output_is_open() -> bool:
     return "stdout" not in _closed
 
 
-def say_counted(words: str) -> None:
-    """Print which rows were counted, before any number, if not all were."""
-    if words:
-        sys.stdout.write(f"{printable(words)}\n")
+def say_first(sentences: Iterable[str]) -> None:
+    """Print what everybody has to know, such as which rows were counted, before any number."""
+    sys.stdout.writelines(f"{printable(said)}\n" for said in sentences)
 
 
 def make_folder(folder: Path) -> None:

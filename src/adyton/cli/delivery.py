@@ -26,12 +26,12 @@ from adyton.cli.console import (
     printable,
     progress,
     remark,
-    say_counted,
+    say_first,
 )
 from adyton.errors import AdytonError, Unfinished
 from adyton.exact import display
 from adyton.interrupts import deferred
-from adyton.messages import span
+from adyton.messages import percent, span
 from adyton.result.folder import REPORT, Place
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.result import Result, attempt
@@ -128,7 +128,11 @@ def _contents(
     if as_json:
         whole = attempt("The expected error", problems, result.to_dict)
         plain = {**(whole or result.to_dict(complete=False)), "answers": sheets.to_plain()}
-    said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs("producer")[1:])
+    said = (
+        None
+        if quiet
+        else attempt("The explanation", problems, lambda: result.paragraphs("producer")[len(result.opening()) :])
+    )
     return _Contents(sheets, plain, said or result.misfit_paragraphs()[0])
 
 
@@ -334,7 +338,7 @@ def _print(result: Result, contents: _Contents, place: Place | None, *, quiet: b
         for line in "\n".join(shown).splitlines():
             sys.stdout.write(f"{printable(line)}\n")
         return
-    say_counted(result.which_rows)
+    say_first(result.head)
     print_sheets(contents.sheets, None if place is None else f"{printable(str(place.given))} has them all")
 
 
@@ -444,6 +448,6 @@ def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
     far = (
         ""
         if made.distance is None
-        else f" Their tables of two attributes differ from the released ones by {100 * made.distance:.2g}%."
+        else f" Their tables of two attributes differ from the released ones by {percent(made.distance)}."
     )
-    return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {result.which_rows}".rstrip()
+    return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {' '.join(made.head)}".rstrip()

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
+from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_first
 from adyton.cli.delivery import deliver
 from adyton.cli.options import Connect, Dataset, FiguresAsJson, Quiet, SchemaOrNone, TokenFile
 from adyton.cli.request import Algorithm, Known, Misfits, Option, options_of, schema_for, task_of, with_tasks
@@ -125,7 +125,7 @@ def command(
             }
         )
         return
-    say_counted(counted.sentence)
+    say_first(filter(None, [counted.sentence]))
     _print(str(task), outlook, budgets)
     if said is not None:
         out().print(said, soft_wrap=True)

@@ -23,16 +23,16 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
-from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
+from adyton.marginals.pair_model import Expected, Pair, PairModel, expected_errors, total_variation
 from adyton.marginals.program import DEPENDENCE, DISTANCE, IN_GROUPS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.marginals.resolution import Maps, maps_of, merged, plain_maps
-from adyton.messages import listing, shorten
+from adyton.messages import joined, listing, percent, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result.combining import joint_receipt
-from adyton.result.coverage import Coverage, Total
+from adyton.result.coverage import Coverage, Note, Total
 from adyton.result.intervals import Interval, radius
 from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
@@ -74,6 +74,12 @@ _DRAWN = 1000
 """How many times the noise is drawn to rank the cells of a table."""
 _MOST_ATTRIBUTES = 5
 """The largest number of attributes in one measured table."""
+_NAMED = 3
+"""How many of the pairs that were not measured are named."""
+_ALONE = (
+    "A pair that matters can be measured: ask for its table by itself, or for tables of fewer attributes. Publish "
+    "nothing about pairs that were not measured, such as the average of one attribute by the other."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -446,6 +452,61 @@ class TablesRelease(Released):
 
     # ---- for people and files ---------------------------------------------------------------------------------------
 
+    def unmeasured(self, *, complete: bool = True) -> str:
+        """How many pairs were not measured of those that the request is about, and which of them may be farthest off;
+        the latter only if *complete*."""
+        return self._unmeasured_of(list(self.wanted.pairs), complete=complete)
+
+    def missing_in_rows(self) -> str:
+        """The same of all pairs of attributes."""
+        return self._unmeasured_of(list(itertools.combinations(self.wanted.sides, 2)))
+
+    def _unmeasured_of(self, every: Sequence[Pair], *, complete: bool = True) -> str:
+        groups = (in_order(table.group, self.wanted.sides) for table in self.measured)
+        together = {pair for group in groups for pair in itertools.combinations(group, 2)}
+        missing = [pair for pair in every if pair not in together]
+        if not missing:
+            return ""
+        if len(missing) == len(every):
+            nothing = "these tables, and rows made from them, say nothing about how attributes depend on each other"
+            return f"No pair of attributes was measured: {nothing}.{self._too_few() if complete else ''}"
+        said = (
+            f"{len(missing):,} of {len(every):,} pairs of attributes were not measured: in these tables, and in rows "
+            "made from them, such attributes depend on each other only as far as it follows from measured pairs."
+        )
+        errors = {pair: self.expected_pairs.get(pair) for pair in missing} if complete else {}
+        limits = {pair: error.total_variation for pair, error in errors.items() if error is not None and error.limit}
+        if not limits:
+            return said
+        largest = sorted(limits, key=lambda pair: -limits[pair])[:_NAMED]
+        named = [f"{' × '.join(pair)} ({percent(limits[pair])})" for pair in largest]
+        more = [f"{len(limits) - len(named):,} more"] * (len(limits) > len(named))
+        return f"{said} Up to so many of all rows may be in a wrong cell ({LIMIT}): {joined([*named, *more])}."
+
+    def _too_few(self) -> str:
+        """Why no pair was measured, although a look may have found that attributes depend on each other."""
+        looks = {look.name.removesuffix(IN_GROUPS): look for look in self.bought}
+        look = looks.get(DEPENDENCE, looks.get(DISTANCE))
+        if look is None or self.unfinished is not None:
+            return ""
+        rows, pairs = max(self.model.total, 1.0), self.wanted.pairs
+        epsilon, cells = self.epsilon / self.rows_per_unit, sum(map(self.wanted.size, pairs))
+        part, off = (number / (2 * rows) for number in (look.value, look.deviation))
+        found = " A noisy look could not tell whether they do."
+        if part > 2 * off:
+            about = f"{percent(min(part, 1.0))} (± {percent(off)})"
+            found = f" A noisy look found about {about} of all rows in other cells than independence would put them, "
+            found += "with the noise in tables of single attributes."
+        return (
+            f"{found} About {rows:,.0f} rows times ε = {display(epsilon)} are {rows * float(epsilon):,.3g}, for "
+            f"{len(pairs):,} pairs of {cells:,} cells: measuring some would have added more error than it removes."
+        )
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Those of every result, and what to do about pairs that were not measured."""
+        return (*super().notes, *([Note(_ALONE, "producer")] if self.unmeasured(complete=False) else []))
+
     @property
     def coverage(self) -> Coverage:
         """Which rows are in it: each table was measured on those whose values are known in its own attributes."""
@@ -498,7 +559,7 @@ class TablesRelease(Released):
         if of["expected"]:
             tables = f" of {len(of['expected']):,} tables" if of[LIMIT] else ""
             sentences.append(
-                f"Expected error{tables}{rest}: about {100 * float(np.mean(of['expected'])):.2g}% of all rows are in a "
+                f"Expected error{tables}{rest}: about {percent(float(np.mean(of['expected'])))} of all rows are in a "
                 f"wrong cell, on average (total variation)."
             )
         if of[LIMIT]:
@@ -506,7 +567,7 @@ class TablesRelease(Released):
             chance = ", with what single cells differ by chance" if groups else ""
             sentences.append(
                 f"Of {len(of[LIMIT]):,} pairs that were not measured, up to about "
-                f"{100 * float(np.mean(of[LIMIT])):.2g}% of all rows are in a wrong cell, on average: the {LIMIT} of "
+                f"{percent(float(np.mean(of[LIMIT])))} of all rows are in a wrong cell, on average: the {LIMIT} of "
                 f"the noisy look at how far pairs are from independence{chance}."
             )
         return " ".join((*sentences, "errors() lists it."))

@@ -411,7 +411,7 @@ def _written(value: float | None, write: Any) -> str:
 
 
 def printed(result: Result) -> str:
-    """A result as text: which rows were counted, the first lines, then a description and the price."""
+    """A result as text: what everybody has to know first, the first lines, then a description and the price."""
     sheets = result.glance()
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
@@ -432,8 +432,7 @@ def printed(result: Result) -> str:
     left, total = display(result.receipt.remaining), display(result.receipt.total)
     asked = f"{sentence(str(result.task))}{only}{result.extent}, by {result.algorithm}"
     about = f"{asked}. ε = {display(result.epsilon)}; {left} of {total} is left.{mark}"
-    first = [result.which_rows] if result.which_rows else []
-    return "\n".join([*first, *(line.rstrip() for line in lines), *more, about])
+    return "\n".join([*result.head, *(line.rstrip() for line in lines), *more, about])
 
 
 _NOTEBOOK_LINES, _NOTEBOOK_WIDTH = 10, 640.0
@@ -505,6 +504,7 @@ def facts_of(result: Result) -> dict[str, Any]:
         "what": result.noun,
         "receipt": receipt,
         "counted": result.counted,
+        "unmeasured": result.unmeasured(),
         "which_rows": result.which_rows,
         "warnings": [text for text in warnings if text],
         "budget": {name: display(value) for name, value in amounts.items()} | shares,

@@ -14,6 +14,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.marginals.tables_release import LIMIT, table_interval
+from adyton.messages import percent
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
 from adyton.report.page import (
@@ -90,7 +91,7 @@ def view(release: TablesRelease) -> View:
     counted = f"{measured:,} of them measured" if measured < len(release.groups) else "all of them measured"
     limits = sum(map(release.is_limit, release.groups))
     most = (f"at most about this: the {LIMIT} of {limits:,} tables that were not measured is in it",) if limits else ()
-    wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of, *most)),) if known else ()
+    wrong = (Fact("In a wrong cell", percent(sum(known) / len(known)), (of, *most)),) if known else ()
     said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
     drawings = [Drawing.of(panel) for panel in alone]
     return view_of(
@@ -169,9 +170,9 @@ def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[flo
     drawable = len(group) == 2 or (len(group) == 1 and sizes[0] <= MOST_BARS**2)
     drawn = Drawing.of(_panel_of(release, group)) if drawable else None
     rows = "counted rows" if release.counted else "rows"
-    off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell."
+    off = "" if error is None else f" About {percent(error)} of all {rows} are expected in a wrong cell."
     if error is not None and release.is_limit(group):
-        off = f" Up to about {100 * error:.2g}% of all {rows} may be in a wrong cell ({LIMIT} of a look at all pairs)."
+        off = f" Up to about {percent(error)} of all {rows} may be in a wrong cell ({LIMIT} of a look at all pairs)."
     yield Words(f"{_HOW.get(how, how)}.{off} {'' if drawn is None else drawn.caption}".strip())
     if drawn is not None:
         yield replace(Picture.of(drawn, widths), caption="", title="")

@@ -265,13 +265,23 @@ class Released(Result, Comparable, Combinable):
     def rows_estimated(self) -> int:
         """About how many rows there are."""
 
+    def missing_in_rows(self) -> str:
+        """What synthetic rows cannot say because it was not measured, in a sentence or two; empty if nothing is
+        missing."""
+        return ""
+
+    @property
+    def head_of_rows(self) -> tuple[str, ...]:
+        """What everybody has to know who reads synthetic rows."""
+        return tuple(said for said in (self.missing_in_rows(), self.which_rows) if said)
+
     def sample(self, rows: int, *, seed: int | None = None) -> Any:
         """Synthetic rows that match the schema, as a pandas DataFrame: their tables resemble those of the release.
 
         No row belongs to a real person. ``frame.attrs["synthetic"]`` says so, and how far the tables of pairs are from
         the released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
-        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.which_rows)
+        table, made = sampled_table(self.row_source, self.schema, rows, seed, self.head_of_rows)
         frame = to_pandas(table)
         frame.attrs["synthetic"] = made.to_plain()
         return frame
@@ -282,7 +292,7 @@ class Released(Result, Comparable, Combinable):
         A second file, whose name ends in ``.synthetic.json``, says that the rows are synthetic, and how far their
         tables of pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
-        return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.which_rows)
+        return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.head_of_rows)
 
     # ---- several of them --------------------------------------------------------------------------------------------
 

@@ -227,13 +227,29 @@ class Result(ABC):
 
     # ---- in words ---------------------------------------------------------------------------------------------------
 
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The sentences that every output begins with: what was not measured, and which rows are in it."""
+        return tuple(said for said in (self.unmeasured(), self.which_rows) if said)
+
+    def unmeasured(self, *, complete: bool = True) -> str:
+        """What the result cannot say because it was not measured, in a sentence or two; empty if there is nothing of
+        that kind. What takes time only if *complete*."""
+        return ""
+
+    def opening(self) -> tuple[str, ...]:
+        """The first paragraphs: what was not measured, if anything, then the request and its rows."""
+        asked = f"{self.asked_in_words()} {self.which_rows}".rstrip()
+        unmeasured = self.unmeasured()
+        return (f"WARNING: {unmeasured}", asked) if unmeasured else (asked,)
+
     def paragraphs(self, audience: Audience = "reader") -> tuple[str, ...]:
         """The request and its rows, what ran and why, how far off it is, which rows do not match the schema, and the
         price. For the producer also what to do, where something looks wrong."""
         said = f"WARNING: {self.unfinished} What was measured until then is here."
         loud, quiet = self.misfit_paragraphs()
         return (
-            f"{self.asked_in_words()} {self.which_rows}".rstrip(),
+            *self.opening(),
             *(() if self.receipt.private else (SIMULATED,)),
             *((said,) if self.unfinished is not None else ()),
             *loud,
@@ -422,9 +438,11 @@ class Result(ABC):
 
     def _body(self, *, complete: bool) -> dict[str, Any]:
         """The content of its JSON file."""
+        unmeasured = self.unmeasured(complete=complete)
         common = {
             **KIND.head,
             "kind": self.kind,
+            **({"unmeasured": unmeasured} if unmeasured else {}),
             "which_rows": self.which_rows or None,
             "counted": self.counted.sentence or None,
             "task": self.task.to_dict(),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
+import math
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +26,11 @@ from adyton.messages import shorten
 from adyton.result.folder import for_spreadsheets
 from adyton.result.sheets import Look
 from adyton.schema import Schema
-from adyton.schema.attributes import OTHER_LABEL, Boolean, Categorical, CelledAttribute
+from adyton.schema.attributes import OTHER_LABEL, Attribute, Boolean, Categorical, CelledAttribute
 from adyton.schema.calendar import DAY, LATEST
 from adyton.schema.numbers import Integer, Numeric
+from adyton.schema.reading import compared, texts_of_levels
+from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Date, Times
 from adyton.whole import whole
 
@@ -155,13 +160,13 @@ class RowsMade:
     """The largest total variation of a pair."""
     farthest_table: tuple[str, ...] = ()
     """The pair with the largest total variation."""
-    counted: str = ""
-    """A sentence on which rows of the table they represent, if not all of them."""
+    head: tuple[str, ...] = ()
+    """What everybody has to know who reads them: what was not measured, and which rows of the table they represent."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
         return {
-            "note": _note(self.counted),
+            "note": _note(self.head),
             "made_by": f"adyton {__version__}",
             "rows": self.rows,
             "mean_distance_of_pairs": self.distance,
@@ -170,8 +175,8 @@ class RowsMade:
         }
 
 
-def _note(counted: str) -> str:
-    return f"{_NOTE} What they were made from: {counted}" if counted else _NOTE
+def _note(head: Sequence[str]) -> str:
+    return f"{_NOTE} What they were made from: {' '.join(head)}" if head else _NOTE
 
 
 def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
@@ -186,29 +191,31 @@ def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
 
 
 def sampled_table(
-    source: RowSource, schema: Schema, rows: int, seed: int | None, counted: str
+    source: RowSource, schema: Schema, rows: int, seed: int | None, head: tuple[str, ...]
 ) -> tuple[pa.Table, RowsMade]:
     """All rows in memory, with the facts about them in the table's metadata."""
     import pyarrow as pa
 
     check_rows(None, rows, schema)
-    compared = Comparison(source.tables(), schema.names)
-    table = pa.concat_tables([_no_rows(schema), *_parts(source, schema, rows, seed, compared)])
-    made = _made(rows, compared, counted)
+    comparison = Comparison(source.tables(), schema.names)
+    table = pa.concat_tables([_no_rows(schema), *_parts(source, schema, rows, seed, comparison)])
+    made = _made(rows, comparison, head)
     return table.replace_schema_metadata({_MARK: json.dumps(made.to_plain())}), made
 
 
-def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None, counted: str) -> RowsMade:
+def write_rows(
+    source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None, head: tuple[str, ...]
+) -> RowsMade:
     """Write rows a part at a time; the file appears once it is complete."""
     check_rows(file, rows, schema)
-    compared = Comparison(source.tables(), schema.names)
+    comparison = Comparison(source.tables(), schema.names)
     empty = _no_rows(schema)
     try:
         with replaced(file) as draft:
-            with _writer(draft, file.suffix.lower(), empty, _note(counted)) as write:
-                for part in _parts(source, schema, rows, seed, compared):
+            with _writer(draft, file.suffix.lower(), empty, schema, _note(head)) as write:
+                for part in _parts(source, schema, rows, seed, comparison):
                     write(part.cast(empty.schema))
-            made = _made(rows, compared, counted)
+            made = _made(rows, comparison, head)
             with replaced(file.with_name(f"{file.name}.synthetic.json")) as note:
                 note.write_text(json.dumps(made.to_plain(), indent=1) + "\n", encoding="utf-8")
     except OSError as error:
@@ -217,14 +224,17 @@ def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: i
 
 
 @contextmanager
-def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Iterator[Callable[[pa.Table], None]]:
-    """A function that writes some rows: as CSV whose texts no spreadsheet treats as formulas, or as Parquet whose
-    metadata says that the rows are synthetic."""
+def _writer(draft: Path, kind: str, empty: pa.Table, schema: Schema, note: str) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that writes some rows: as CSV as the schema says that files are written, whose texts no spreadsheet
+    treats as formulas; or as Parquet whose metadata says that the rows are synthetic."""
     if kind == ".csv":
         from pyarrow import csv
 
-        with csv.CSVWriter(draft, for_spreadsheets(empty).schema) as writer:
-            yield lambda part: writer.write_table(for_spreadsheets(part))
+        options = csv.WriteOptions(include_header=schema.file.header, delimiter=schema.file.delimiter or ",")
+        with draft.open("wb") as raw:
+            file = codecs.EncodedFile(raw, "utf-8", schema.file.encoding, "replace")
+            with csv.CSVWriter(file, as_written(schema, empty).schema, write_options=options) as writer:
+                yield lambda part: writer.write_table(as_written(schema, part))
         return
     from pyarrow import parquet
 
@@ -233,31 +243,79 @@ def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Iterator[Call
         yield lambda part: writer.write_table(part.replace_schema_metadata(marked.metadata))
 
 
+def as_written(schema: Schema, table: pa.Table) -> pa.Table:
+    """Rows as a CSV file has them: numbers with all their decimals, times in their first format. A file without a
+    header has all of its columns, of which others are empty."""
+    import pyarrow as pa
+
+    safe = for_spreadsheets(table)
+    texts = list(map(_in_csv, schema.attributes.values(), safe.columns))
+    if schema.file.header:
+        return pa.table(dict(zip(safe.column_names, texts, strict=True)))
+    named, nothing = dict(zip(header(schema), texts, strict=True)), pa.nulls(table.num_rows, pa.string())
+    return pa.table({name: named.get(name, nothing) for name in schema.file.columns or ()})
+
+
+def _in_csv(attribute: Attribute, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if isinstance(attribute, Numeric):
+        digits = decimals(attribute)
+        numbers = column if digits is None else column.cast(pa.decimal128(_WIDEST, digits))
+        return numbers if attribute.decimal == "." else _with_comma(numbers)
+    if isinstance(attribute, Times) and not attribute.is_part and attribute.format and attribute.format[0] != UNIX:
+        encoded = column.combine_chunks().dictionary_encode()
+        texts = pa.array([time.strftime(attribute.format[0]) for time in encoded.dictionary.to_pylist()], pa.string())
+        return pa.chunked_array([texts.take(encoded.indices)])
+    return column
+
+
+def _with_comma(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    from pyarrow import compute
+
+    return compute.replace_substring(numbers.cast("string"), ".", ",")
+
+
 def _no_rows(schema: Schema) -> pa.Table:
     return arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
 
 
-def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compared: Comparison) -> Iterator[pa.Table]:
+def _parts(
+    source: RowSource, schema: Schema, rows: int, seed: int | None, comparison: Comparison
+) -> Iterator[pa.Table]:
     random = np.random.default_rng(seed)
     for codes in source.codes(rows, seed):
-        compared.add(codes)
+        comparison.add(codes)
         yield arrow_rows(schema, codes, random)
 
 
-def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
-    distances = compared.distances()
+def _made(rows: int, comparison: Comparison, head: tuple[str, ...]) -> RowsMade:
+    distances = comparison.distances()
     if not distances:
-        return RowsMade(rows, None, None, counted=counted)
+        return RowsMade(rows, None, None, head=head)
     farthest = max(distances, key=lambda group: distances[group])
-    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest, counted)
+    return RowsMade(rows, float(np.mean(list(distances.values()))), distances[farthest], farthest, head)
+
+
+def header(schema: Schema) -> list[str]:
+    """The names of the columns of rows: those from which the schema reads its attributes. Attributes that are read from
+    one column have columns of their own, with their own names.
+
+    >>> from adyton.schema import Integer
+    >>> header(Schema({"years": Integer(0, 99, column="AGE"), "sex": Categorical(["F", "M"])}))
+    ['AGE', 'sex']
+    """
+    columns = {name: schema.column_of(name) for name in schema.names}
+    read = Counter([*columns.values(), *(name for name, column in columns.items() if name != column)])
+    return [column if read[column] == 1 else name for name, column in columns.items()]
 
 
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
-    """Rows as an Arrow table: a column for each attribute of the schema, in its order.
+    """Rows as an Arrow table: a column for each attribute of the schema, in its order, that the schema reads again.
 
-    Whole numbers, real numbers and times (to the second) are drawn uniformly from their cell. Missing values are null.
-    A value out of bounds is written so that it is read as such again: the text ``(other)``, or a number that is too
-    large.
+    Whole numbers, real numbers with some decimals and times (to the second) are drawn uniformly from their cell.
+    Missing values are null. A value out of bounds is written so that it is read as such again: the text ``(other)``, or
+    a number that is too large.
 
     >>> from adyton.schema import Integer
     >>> schema = Schema({"sex": Categorical(["F", "M"]), "age": Integer(0, 99, step=50)})
@@ -275,7 +333,7 @@ def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.
         if cells.size and not 0 <= int(cells.min()) <= int(cells.max()) < attribute.size:
             raise BadInput(f"a code must be a cell, from 0 to {attribute.size - 1}, given {shorten(int(cells.max()))}.")
         columns.append(_column(attribute, cells.astype(np.int64), random))
-    return pyarrow.table(dict(zip(schema.names, columns, strict=True)))
+    return pyarrow.table(dict(zip(header(schema), columns, strict=True)))
 
 
 def _column(attribute: CelledAttribute, cells: Places, random: np.random.Generator) -> Any:
@@ -300,12 +358,27 @@ def _levels(attribute: Boolean | Categorical, cells: Places, missing: Flags, oth
     """Look up the levels; if other values have a cell, that cell needs a level, too."""
     import pyarrow
 
-    levels: list[Any] = [False, True] if isinstance(attribute, Boolean) else list(attribute.levels)
+    levels: list[Any] = [False, True] if isinstance(attribute, Boolean) else _spelled(attribute)
     if attribute.other_cell is not None:
         numbers = isinstance(levels[0], int) and not isinstance(levels[0], bool)
         levels = [*levels, max(levels) + 1] if numbers else [*map(_text, levels), OTHER_LABEL]
     places = pyarrow.array(np.where(missing, 0, cells), mask=missing)
     return pyarrow.array(levels).take(places)
+
+
+def _spelled(attribute: Categorical) -> list[Any]:
+    """A text for each level that is read as this level: the level itself, or one of its spellings. Keys of a look-up
+    are not searched for."""
+    reading = attribute.reading
+    if not attribute.spellings or reading.lookup is not None:
+        return list(attribute.levels)
+    levels = list(map(str, attribute.levels))  # levels with spellings are texts
+    meant = texts_of_levels(levels, attribute.spellings, reading)
+    shown = compared(levels, attribute.spellings, reading)
+    return [
+        next((text for text in (level, *spellings) if meant.get(shown.normal(text)) == level), level)
+        for level, spellings in zip(levels, attribute.spellings, strict=True)
+    ]
 
 
 def _text(level: Any) -> str:
@@ -336,15 +409,47 @@ def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random
     return pyarrow.array(seconds, mask=missing).cast(pyarrow.timestamp("s"))
 
 
+_WIDEST = 38
+"""How many digits a number of a CSV file may have."""
+_EXACT = 15
+"""How many digits a double holds, whichever they are."""
+_CENTS = 2
+_NUMBERS, _AMOUNTS = 100, 5
+"""How many numbers, or amounts of money, of so many decimals a cell must hold."""
+
+
+def decimals(attribute: Numeric) -> int | None:
+    """With how many decimals numbers are drawn: two, as amounts of money have, and more if cells are so narrow that
+    they would hold only a few such numbers. None if doubles have not enough digits for that.
+
+    >>> decimals(Numeric(0, 25_600, bins=512)), decimals(Numeric(0, 1, bins=20))
+    (2, 4)
+    """
+    narrowest, largest = float(np.diff(_edges(attribute)).min()), max(abs(attribute.min), abs(attribute.max), 1.0)
+    held = _AMOUNTS if attribute.currency else _NUMBERS
+    digits = max(_CENTS, math.ceil(math.log10(held / narrowest) - 1e-9))
+    return digits if digits + math.ceil(math.log10(largest)) < _EXACT else None
+
+
+def _edges(attribute: Numeric) -> Reals:
+    if attribute.edges is not None:
+        return np.asarray(attribute.edges, dtype=np.float64)
+    edges = np.asarray(attribute.min + np.arange(attribute.bins + 1) * attribute.width, dtype=np.float64)
+    edges[-1] = attribute.max
+    return edges
+
+
 def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.random.Generator) -> Reals:
     """Points well inside their bins: rounding does not move them to another bin."""
-    if attribute.edges is not None:
-        edges: Reals = np.asarray(attribute.edges, dtype=np.float64)
-    else:
-        edges = np.asarray(attribute.min + np.arange(attribute.bins + 1) * attribute.width, dtype=np.float64)
-        edges[-1] = attribute.max
+    edges, digits = _edges(attribute), decimals(attribute)
     place = np.minimum(cells, attribute.base_size - 1)
     low, high = edges[place], edges[place + 1]
     points = low + (high - low) * (0.001 + 0.998 * random.random(cells.size))
     points = np.where((points > low) & (points < high), points, low)  # for a bin that holds only a few doubles
-    return np.where(other, attribute.max + (attribute.max - attribute.min), points)
+    outside = attribute.max + (attribute.max - attribute.min)
+    if digits is not None:
+        points, outside = np.round(points, digits), round(outside, digits)
+        unit = 10.0**-digits
+        points = np.where(points < low, np.round(points + unit, digits), points)
+        points = np.where(points >= high - unit / 2, np.round(points - unit, digits), points)
+    return np.where(other, outside, points)

@@ -92,8 +92,17 @@ ASKED = [
     ({"question": "classifier", "label": "ill"}, ad.Classifier("ill")),
     (
         {"question": "classifier", "label": "ill", "attributes": ["age", "sex"], "method": "naive-bayes"},
-        ad.Classifier("ill", ["age", "sex"], method="naive-bayes"),
+        ad.Classifier("ill", ["age", "sex"], method="naive-bayes", cells="auto"),
     ),
+    (
+        {"question": "classifier", "label": "ill", "method": "majority", "metric": "auc"},
+        ad.Classifier("ill", method="majority", metric="auc"),
+    ),
+    (
+        {"question": "classifier", "label": "ill", "metric": "balanced accuracy", "cells": "as declared"},
+        ad.Classifier("ill", metric="balanced accuracy", cells=None),
+    ),
+    ({"question": "classifier", "label": "ill", "cells": "8"}, ad.Classifier("ill", cells=8)),
 ]
 
 
@@ -105,6 +114,16 @@ def test_each_question_gives_its_task_and_the_task_its_fields(fields, task):
     again = read_draft(Form(fields_of(found.request, SCHEMA)), Desk())
     assert again.question.key == fields["question"]
     assert again.request == found.request
+
+
+def test_what_rows_are_to_predict_is_an_option_of_the_algorithm():
+    found = draft(question="pairs", label="ill", algorithm="select-pairs")
+    assert found.problems == {}
+    assert found.request.options == {"label": "ill"}
+    assert read_draft(Form(fields_of(found.request, SCHEMA)), Desk()).request == found.request
+    assert (
+        "all-pairs has no option" in draft(question="pairs", label="ill", algorithm="all-pairs").problems["algorithm"]
+    )
 
 
 def test_every_question_is_tried_and_asks_nothing_that_nobody_chose():
@@ -179,6 +198,11 @@ def test_a_question_that_the_schema_does_not_allow_says_why():
         ("label", {"question": "classifier", "label": "age"}, "age"),
         ("attributes", {"question": "classifier", "label": "ill", "attributes": ["ill"]}, "Leave it out"),
         ("method", {"question": "classifier", "label": "ill", "method": "os.system"}, "no method"),
+        ("metric", {"question": "classifier", "label": "ill", "metric": "luck"}, "no metric"),
+        ("cells", {"question": "classifier", "label": "ill", "cells": "few"}, "auto, a number"),
+        ("cells", {"question": "classifier", "label": "ill", "cells": "1"}, "a number from 2"),
+        ("cells", {"question": "classifier", "label": "ill", "cells": "8", "method": "majority"}, "cells"),
+        ("label", {"question": "pairs", "attributes": ["age", "sex"], "label": "ill"}, "Tick it"),
         ("", {"question": "nothing"}, "no question"),
         ("", {"question": "given", "given": "{"}, "cannot be read"),
         ("", {"question": "given", "given": '{"task": {"task": "count"}, "known": "/etc/passwd"}'}, "not as the name"),

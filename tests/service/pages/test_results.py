@@ -668,7 +668,7 @@ def test_only_so_many_things_are_computed_from_a_result_at_once():
     assert saved_result.job(8, go_on.wait).ready(10)
 
 
-def test_what_was_not_measured_is_said_with_tables_and_rows():
+def test_what_was_not_measured_is_said_before_anything_is_computed_and_after():
     draw = np.random.default_rng(3)
     first = draw.integers(0, 4, 3000)
     rows = pd.DataFrame({"a": first, "b": first} | {name: draw.integers(0, 4, 3000) for name in "cdefgh"})
@@ -677,10 +677,8 @@ def test_what_was_not_measured_is_said_with_tables_and_rows():
         session.release(ad.Marginals(way=2), epsilon=epsilon, algorithm=name)
         for name, epsilon in (("select-pairs", "0.3"), ("all-pairs", 1))
     )
-    assert content.what_rows_lose(every) == ""
-    assert content.what_rows_lose(session.release(ad.Histogram("a", "c"), epsilon=1)) == ""
-    pairs = [" and ".join(table.group) for table in some.measured if len(table.group) == 2]
-    assert "a and b" in pairs
-    assert len(pairs) < 28
-    shown = "; ".join(pairs[:6]) + (f", and {len(pairs) - 6} more" if len(pairs) > 6 else "")
-    assert content.what_rows_lose(some).startswith(f"Measured together were {shown}. How other attributes")
+    for result, missing in ((some, True), (every, False), (session.release(ad.Histogram("a", "c"), epsilon=1), False)):
+        shown = content.rendering_of(outcomes.Saved("", result)).value(60).content
+        assert ("of 28 pairs of attributes were not measured" in shown.unmeasured) == missing
+        assert shown.unmeasured.startswith(content.preview(result).unmeasured)
+        assert bool(content.preview(result).unmeasured) == missing

@@ -167,6 +167,9 @@ TABLE: dict[tuple[str, str], list] = {
     ("ask-pairs", "cells"): numbers(Typed("0", "from 1 to"), whole=True, said="from 1 to"),
     ("ask-classifier", "label"): [Sent("", "what to predict"), Sent("cost", "cost"), Sent("agee", "agee")],
     ("ask-classifier", "attributes"): [Sent(["ill"], "Leave it out", {"label": "ill"}), Sent(["agee"], "agee")],
+    ("ask-pairs", "label"): [Sent("agee", "agee")],
+    ("ask-classifier", "metric"): [Sent("luck", "no metric 'luck'")],
+    ("ask-classifier", "cells"): [Typed("few", "auto, a number"), Typed("1", "a number from 2")],
     ("ask-classifier", "method"): [Sent("os.system", "no method 'os.system'")],
     ("ask-given", "given"): [
         Sent("{", "cannot be read"),

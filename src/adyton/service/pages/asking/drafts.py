@@ -51,6 +51,7 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
             raise BadInput(f"There is no question {shorten(key)}. Choose one of the list.")
         draft.task = question.task(form, schema)
         draft.task.select(schema)
+        options = {"options": question.options(form, schema)}
         if question is GIVEN:
             given = given_request(form)
             options = {"options": given.options, "known": given.known}
@@ -97,6 +98,8 @@ def _check(draft: Draft, session: RemoteSession, request: Request) -> None:
     except BadInput as problem:
         said = str(problem)
     others = {"algorithm": replace(request, algorithm=AUTO), "misfits": replace(request, misfits=None)}
+    if draft.question is not GIVEN:
+        others |= {name: replace(request, options={}) for name in request.options}
     for name, other in others.items():
         if other != request:
             try:

@@ -98,11 +98,13 @@ class Inputs:
     form: Form
     schema: Schema
 
-    def select(self, name: str, label: str, names: Sequence[str], none: str = "") -> Input:
+    def select(
+        self, name: str, label: str, names: Sequence[str], none: str = "", *, help: str = "", **words: str
+    ) -> Input:
         """One of some attributes; *none* are the words for no attribute, where that is allowed. None is chosen until
-        somebody chooses it: what nobody chose is not asked."""
-        options = [("", none or CHOOSE), *((own, own) for own in names)]
-        return Input("select", name, label, "", tuple(options), (self.form.name(name, names),))
+        somebody chooses it: what nobody chose is not asked. *words* replace names that say too little."""
+        options = [("", none or CHOOSE), *((own, words.get(own, own)) for own in names)]
+        return Input("select", name, label, help, tuple(options), (self.form.name(name, names),))
 
     def checks(self, label: str, help: str) -> Input:
         """Any of all attributes."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.learning.classifier import ACCURACY, Classifier
-from adyton.learning.registry import learners
+from adyton.learning.classifier import ACCURACY, METRICS, Classifier
+from adyton.learning.registry import MERGED, learners
 from adyton.marginals.program import NAMED
 from adyton.messages import shorten
 from adyton.plans.registry import algorithms
@@ -57,6 +57,8 @@ from adyton.tasks.request import AUTO, Request, sent_request
 
 _LARGEST = 10**12
 _MOST_CELLS, _USUAL_CELLS = 10**6, 10
+DECLARED = "as declared"
+"""What somebody types for the cells of the schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,8 @@ class Question:
     task: Callable[[Form, Schema], Task]
     fields: Callable[[Any, Schema], Fields | None] = lambda task, schema: {}
     """The fields that ask for a task; None if they cannot."""
+    options: Callable[[Form, Schema], dict[str, Any]] = lambda form, schema: {}
+    """The options of the algorithm, each of which is the text of the field with its name."""
     kinds: tuple[type[Task], ...]
     algorithms: Callable[[Schema], Sequence[str]] = lambda schema: ()
     missing: Callable[[Schema], str] = lambda schema: ""
@@ -198,6 +202,19 @@ def _pairs(form: Form, schema: Schema) -> Task:
     return Marginals(way=2, attrs=names, cells=cells)
 
 
+def _label(form: Form, schema: Schema) -> dict[str, Any]:
+    """What rows are to predict, if anything."""
+    label, names = form.name("label", _single(schema)), form.names("attributes", names_of(schema))
+    if label and names and label not in names:
+        raise Wrong("label", f"{shorten(label)} is not among the attributes that are ticked. Tick it, too.")
+    return {"label": label} if label else {}
+
+
+def _single(schema: Schema) -> list[str]:
+    """The attributes with one axis."""
+    return [name for name in names_of(schema) if name in schema.attributes]
+
+
 def _usual_cells(schema: Schema) -> str:
     """In how many cells numbers are read, if nobody says otherwise: many small counts would be noise alone."""
     sizes = [own.size for own in schema.attributes.values() if isinstance(own, Integer | Numeric)]
@@ -219,13 +236,39 @@ def _classifier(form: Form, schema: Schema) -> Task:
     method = form.text("method", AUTO) or AUTO
     if method not in (AUTO, *learners()):
         raise Wrong("method", f"There is no method {shorten(method)}. Choose one of the list, or auto.")
-    return Classifier(label, names, method)
+    metric = form.text("metric", ACCURACY) or ACCURACY
+    if metric not in METRICS:
+        raise Wrong("metric", f"There is no metric {shorten(metric)}. Choose one of the list.")
+    try:
+        return Classifier(label, names, method, metric=metric, **_merged(form, method))
+    except BadInput as problem:  # everything else is right
+        raise Wrong("cells", str(problem)) from None
+
+
+def _merged(form: Form, method: str) -> dict[str, Any]:
+    """The option of a method that says in how many cells it reads an attribute. Named methods that do not have it, or
+    are not given it, read the cells of the schema."""
+    text = form.text("cells", AUTO) or AUTO
+    if text == AUTO:
+        return {"cells": AUTO} if method in MERGED else {}
+    if text == DECLARED:
+        return {"cells": None} if method == AUTO else {}
+    if not text.isdecimal():
+        raise Wrong("cells", f"Cells are {AUTO}, a number such as 8, or “{DECLARED}”, given {shorten(text)}.")
+    return {"cells": form.whole("cells", "The number of cells", _MOST_CELLS)}
 
 
 def _of_classifier(task: Classifier, schema: Schema) -> Fields | None:
-    if task.given or task.metric != ACCURACY or not set(task.attributes or ()) <= set(names_of(schema)):
+    if task.options.keys() - {"cells"} or not set(task.attributes or ()) <= set(names_of(schema)):
         return None
-    return {"label": [task.label], "attributes": list(task.attributes or ()), "method": [task.method]}
+    cells = task.options.get("cells", AUTO if task.method == AUTO else None)
+    return {
+        "label": [task.label],
+        "attributes": list(task.attributes or ()),
+        "method": [task.method],
+        "metric": [task.metric],
+        "cells": [DECLARED if cells is None else str(cells)],
+    }
 
 
 def _two_axes(schema: Schema) -> str:
@@ -412,6 +455,13 @@ _EVERY = (
         field="attributes",
         inputs=lambda own: [
             own.checks("Attributes", "None ticked: all of them."),
+            own.select(
+                "label",
+                "Rows made from them are to predict",
+                _single(own.schema),
+                "nothing in particular",
+                help="Its tables come first, where not all can be measured.",
+            ),
             own.text(
                 "cells",
                 "Cells of a number, at most",
@@ -421,6 +471,7 @@ _EVERY = (
         ],
         task=_pairs,
         fields=_of_pairs,
+        options=_label,
         kinds=(Marginals,),
         algorithms=lambda schema: [*NAMED, *algorithms()],
         missing=_two_axes,
@@ -434,7 +485,23 @@ _EVERY = (
         inputs=lambda own: [
             own.select("label", "Predict", labels_of(own.schema)),
             own.checks("From", "None ticked: all others."),
+            own.select(
+                "metric",
+                "Good at",
+                METRICS[1:],
+                "accuracy: as many rows right as possible",
+                **{
+                    "auc": "AUC: rows with a class are given a higher probability than rows without",
+                    "balanced accuracy": "balanced accuracy: right in every class alike, also in rare ones",
+                },
+            ),
             own.select("method", "Method", learners(), "auto: the most accurate on average"),
+            own.text(
+                "cells",
+                "Cells of an attribute, at most",
+                f"{AUTO}: as many as rows and budget can bear; or a number, such as 8; or: {DECLARED}.",
+                AUTO,
+            ),
         ],
         task=_classifier,
         fields=_of_classifier,
@@ -455,10 +522,21 @@ def fields_of(request: Request, schema: Schema) -> dict[str, list[str]]:
     common = {"epsilon": [typed(request.epsilon)], "where": [request.where or ""]}
     common |= {"algorithm": [request.algorithm], "misfits": [misfits]}
     for question in QUESTIONS.values():
-        if type(request.task) in question.kinds and not request.options and request.known is None:
+        if type(request.task) in question.kinds and request.known is None:
             fields = question.fields(request.task, schema)
-            if fields is not None and question.task(Form(fields), schema) == request.task:
+            if fields is None:
+                continue
+            fields = {**fields, **{name: [str(value)] for name, value in request.options.items()}}
+            if _asks(question, Form(fields), schema, request):
                 return {"question": [question.key], **common, **{name: list(own) for name, own in fields.items()}}
     plain = request.to_dict()
     kept = {key: plain[key] for key in ("task", "options", "known") if plain.get(key)}
     return {"question": [GIVEN.key], **common, "given": [json.dumps(kept)]}
+
+
+def _asks(question: Question, form: Form, schema: Schema, request: Request) -> bool:
+    """Whether a form asks for the task of a request, with its options."""
+    try:
+        return question.task(form, schema) == request.task and question.options(form, schema) == request.options
+    except Wrong:  # an option of the same name as a field
+        return False

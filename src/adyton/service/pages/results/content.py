@@ -7,11 +7,9 @@ page is there at once. Whatever fails, what was paid for can be had: then the pa
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,8 +17,6 @@ from markupsafe import Markup
 from pyarrow import csv, parquet
 
 from adyton.errors import AdytonError, BadInput
-from adyton.marginals.tables_release import TablesRelease
-from adyton.messages import joined
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, heading_of, render, spent
 from adyton.report.page import Section as ReportSection
 from adyton.result.combining import COMBINED
@@ -39,7 +35,6 @@ _MOST_PREVIEWED = 2
 _LARGEST = 190 * 2**20
 """The most bytes of a file that a page can pass on: they grow by a third on their way."""
 MOST_VALUES = 2_000_000
-_MOST_GROUPS = 6
 """The most values of synthetic rows that are made for a download."""
 RECEIPT = "receipt.txt"
 _REPORT_LINK = "report-of-this-result"
@@ -79,6 +74,10 @@ class Content:
     """Whether the report shows more than there is room for."""
     advice: tuple[str, ...] = ()
     """What whoever asked can do where something looks wrong; readers of the report are not told."""
+    unmeasured: str = ""
+    """What the result cannot say because it was not measured."""
+    missing_in_rows: str = ""
+    """The same of synthetic rows."""
     problem: str = ""
     """Why there are no numbers and pictures, if there are none."""
 
@@ -109,7 +108,8 @@ def preview(result: Result, *, pictures: bool = False) -> Content:
         drawn = [Picture.of(drawing) for drawing in result.drawings(_MOST_PREVIEWED)]
         sections, _ = _fitted([ReportSection("numbers", "The estimate, still without intervals", tuple(drawn))])
     files = (file_to_save(result, JSON),)
-    return Content(heading_of(result.task, result.where), lead, cost, sections, "", files, ())
+    missing = result.unmeasured(complete=False)
+    return Content(heading_of(result.task, result.where), lead, cost, sections, "", files, (), unmeasured=missing)
 
 
 def _rendered(result: Result) -> Rendering:
@@ -126,6 +126,8 @@ def _rendered(result: Result) -> Rendering:
             warnings=tuple(facts_of(result)["warnings"]),
             left_out=left_out,
             advice=result.advice(),
+            unmeasured=result.unmeasured(),
+            missing_in_rows=result.missing_in_rows() if isinstance(result, Released) else "",
         )
         return Rendering(content, render(result, view))
     except Exception as error:  # it was paid for: its page says what it is, and has its JSON
@@ -307,29 +309,10 @@ def most_rows(result: Result) -> int:
     return min(MOST_ROWS, MOST_VALUES // len(result.schema.names))
 
 
-def what_rows_lose(result: Result) -> str:
-    """What is not in tables and synthetic rows, because it was not measured; empty if everything was."""
-    if not isinstance(result, TablesRelease):
-        return ""
-    groups = [table.group for table in result.measured if len(table.group) > 1]
-    together = {pair for group in groups for pair in combinations(sorted(group), 2)}
-    if len(together) == math.comb(len(result.schema.names), 2):
-        return ""
-    listed = [f"{joined(group)}" for group in groups[:_MOST_GROUPS]]
-    more = f", and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
-    known = f"Measured together were {'; '.join(listed)}{more}." if groups else "No attributes were measured together."
-    return (
-        f"{known} How other attributes depend on each other is in neither these tables nor synthetic rows, or only as "
-        "far as it follows from those: publish nothing about it, such as the average of one by the other. Ask for it "
-        "by itself."
-    )
-
-
 def rows_file(result: Result, count: int, kind: str) -> Page:
     """Synthetic rows as a file."""
     if not isinstance(result, Released):
         raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
-    said = result.which_rows
-    table, _ = sampled_table(result.row_source, result.schema, count, None, said)
+    table, _ = sampled_table(result.row_source, result.schema, count, None, result.head_of_rows)
     file = file_to_save(result, f"synthetic_rows.{kind}", "Synthetic rows")
     return _passed(table_data(table, kind), file, KINDS[kind])

@@ -38,7 +38,6 @@ from adyton.service.pages.results.content import (
     rendering_of,
     report_of,
     rows_file,
-    what_rows_lose,
 )
 from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Outcome, Saved, outcome
 from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
@@ -180,7 +179,6 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         "drawing": "" if drawn else f"{base}/drawn?{urlencode([*_fields(visit), *pending.items()])}",
         "counted": COUNTED,
         "most_rows": most,
-        "rows_lose": what_rows_lose(result),
         "rows": visit.text("rows", f"{min(most, 1000)}"),
         "rows_problem": _rows_problem(visit, most),
         "again": "",
