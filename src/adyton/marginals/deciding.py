@@ -81,13 +81,17 @@ GRID = np.geomspace(0.003, 0.9, 33)
 """Possible values of the mean dependence of a table."""
 
 
+DIFFERENT = 64
+"""An attribute counts as if it had at most so many cells: of more of them, neighbours or rare ones are alike."""
+
+
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
     """Shares for the 1-way tables, in proportion to √cells, which keeps the sum of errors small; they sum to at most 1.
 
     >>> single_shares({"a": 4, "b": 36})
     {('a',): Fraction(1, 4), ('b',): Fraction(3, 4)}
     """
-    shares = on_grid(np.sqrt(np.array(list(sides.values()), dtype=np.float64)))
+    shares = on_grid(np.sqrt(np.minimum(list(sides.values()), DIFFERENT)))
     return {(name,): share for name, share in zip(sides, shares, strict=True)}
 
 

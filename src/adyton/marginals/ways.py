@@ -69,6 +69,9 @@ is left that the 1-way tables get once more."""
 
 IN_FEW = 0.65
 """The error in few groups of tables that were measured cell by cell, relative to that of their cells."""
+GAIN = 1.2
+"""Cells are measured one by one only if tables in groups would be worse by this factor: correlations and means by group
+suffer more from noise in single cells than these errors say."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Seen:
         expected = {way: self.expected(self.noise(*way, pairs)) for way in ways}
         best, *others = sorted(ways, key=lambda way: sum(expected[way]))
         few, fine = expected[best]
-        if every and pairs is None and cell_by_cell is not None and (1 + IN_FEW) * cell_by_cell < few + fine:
+        if every and pairs is None and cell_by_cell is not None and GAIN * (1 + IN_FEW) * cell_by_cell < few + fine:
             why = f"all pairs, cell by cell: an expected error of {cell_by_cell:.2g}, {_in_words(best[0], None)} in "
             why += f"groups of {fine:.2g}, with a dependence of {float(self.weights @ GRID):.2g} (total variations)"
             return Decision(True, Fraction(0), len(self.pairs), rest, why)
