@@ -140,7 +140,7 @@ def compared(every: Mapping[str, Mapping[str, Reals]], two: Sequence[str]) -> It
     names = list(means[AUTO])
 
     def over(method: str, chosen: Sequence[str]) -> Reals:
-        return np.mean([means[method][name] for name in chosen], axis=0)
+        return np.asarray(np.mean([means[method][name] for name in chosen], axis=0))
 
     for method in means:
         if method != BOOSTING:
