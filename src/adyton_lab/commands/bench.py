@@ -34,7 +34,7 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "classifiers": (
         "classifiers",
         _DATA,
-        "the default method on 28 public tables, against methods by name, numbers of cells and boosting",
+        "the default method on 28 labels of public tables, against methods by name, numbers of cells and boosting",
     ),
     "pairs": ("tables", _DATA, "tables of many attributes, against independent noise clipped at zero"),
     "tables": (
