@@ -1,37 +1,23 @@
-"""Adyton's own choice beside diffprivlib on the same splits: ``python beside_diffprivlib.py splits.npz theirs.json``.
+"""Adyton's own choice beside diffprivlib: ``python beside_diffprivlib.py ours.json theirs.json``.
 
-The classifier behind ``auto`` learns with simulated noise from the same rows, at the same ε.
+*ours.json* is what ``adyton bench classifiers --json`` printed for the same splits.
 """
 
 import json
 import sys
-from fractions import Fraction
 
 import numpy as np
 
-from adyton.kernel.kernel import Kernel
-from adyton.learning.registry import learner_named
-from adyton.schema import Categorical, Schema
-
-given = np.load(sys.argv[1])
+with open(sys.argv[1]) as file:
+    ours = {record["table"]: record for record in json.load(file) if record["method"] == "auto"}
 with open(sys.argv[2]) as file:
-    found = json.load(file)
-learner = learner_named("auto")
-names = list(dict.fromkeys(key.split(".")[0] for key in given.files))
-epsilons = list(found["diffprivlib tree"][names[0]])
-ours = found.setdefault("adyton auto", {})
-for name in names:
-    codes, sizes = given[f"{name}.codes"], given[f"{name}.sizes"].tolist()
-    attributes = {f"a{place}": Categorical(list(range(size))) for place, size in enumerate(sizes[:-1])}
-    schema = Schema({**attributes, "label": Categorical(list(range(sizes[-1])))})
-    for epsilon in epsilons:
-        scores = ours.setdefault(name, {}).setdefault(epsilon, [])
-        pairs = zip(given[f"{name}.learning"], given[f"{name}.judging"], strict=True)
-        for trial, (learning, judging) in enumerate(pairs):
-            kernel = Kernel.simulated_table(codes[learning], schema, epsilon=epsilon, seed=trial)
-            model = learner.fit(kernel.root, "label", Fraction(epsilon))
-            scores.append(float((model.places(codes[judging, :-1]) == codes[judging, -1]).mean()))
-print(f"{'accuracy in %':24}", *(f"{name} {epsilon}" for name in names for epsilon in epsilons), "mean")
-for method, by_table in found.items():
-    cells = [100 * np.mean(by_table[name][epsilon]) for name in names for epsilon in epsilons]
-    print(f"{method:24}", *(f"{cell:.1f}" for cell in cells), f"{np.mean(cells):.2f}")
+    theirs = json.load(file)
+names = list(next(iter(theirs.values())))
+found = {"adyton auto": np.array([[ours[name]["accuracies"], ours[name]["areas"]] for name in names])}
+for method, by_table in theirs.items():
+    found[method] = np.array([np.array(list(by_table[name].values())).mean(axis=1).T for name in names])
+print(f"accuracy; area on {len(names)} tables", *next(iter(theirs.values()))[names[0]])
+for method, figures in found.items():
+    accuracies, areas = figures.mean(axis=0)
+    cells = [f"{accuracy:.1%}; {area:.3f}" for accuracy, area in zip(accuracies, areas, strict=True)]
+    print(f"{method:24}", *cells)

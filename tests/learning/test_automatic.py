@@ -36,6 +36,17 @@ def test_groups_are_of_equal_mass_and_follow_from_noisy_counts():
     assert len(_starts(fine, measured, counts, 8, EPSILON)) == 2
 
 
+@pytest.mark.parametrize(("epsilon", "cells"), [(Fraction(1), 64), (Fraction(100), 256)])
+def test_numbers_are_counted_in_more_cells_where_these_can_bear_the_noise(epsilon, cells):
+    """At ε = 1 the noise of a cell is 20, that of the sum of 256 cells 453; a group has 1,500/8 rows, and bears 281."""
+    schema = ad.Schema({"pay": ad.Numeric(0, 1, bins=1024), "ill": ad.Boolean()})
+    codes = np.column_stack([np.arange(1500) % 1024, np.arange(1500) % 2])
+    opened = kernel(codes, epsilon, 0, schema)
+    with opened.recording() as recorder:
+        learner_named(AUTO, rows=1500).fit(opened.root, "ill", epsilon)
+    assert recorder.debits[0].operator.startswith(f"noisy histogram of {cells} cells")
+
+
 OPTIONS = [{}, {"cells": 4}, {"cells": None}, {"rows": 2000}, {"depth": 1}, {"cells": 50}]
 
 

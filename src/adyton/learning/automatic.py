@@ -7,6 +7,7 @@ counts of each attribute. Nothing else decides, and the model has the merged cel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,8 +35,10 @@ FEW, MORE = 8, 16
 """How many groups an attribute may have: with few rows, and with more."""
 _MANY = 15_000
 """From this many rows times ε on, there may be more."""
-_FINEST = 64
-"""The noisy counts are of at most this many cells of equal length: with more, each would be lost in its noise."""
+_FINE, _FINER = 64, 256
+"""The noisy counts are of at most this many cells of equal length, with few rows and with more."""
+_BEARABLE = 1.5
+"""There are more cells where the noise of the sum of all of them is at most so many times the rows of a group."""
 _MOST = 1 << 16
 
 
@@ -59,9 +62,10 @@ class Automatic(Learner):
     another method.
 
     A twentieth of ε buys a noisy number of rows, which the method gets, too. Another twentieth is divided among the
-    attributes with too many cells: each gets noisy counts of at most 64 cells of equal length, and its groups begin
-    where their sums pass equal parts of the total. Cells for other and for missing values stay as they are, and so do
-    attributes without an order. Days, hours and places are merged into groups of equal length.
+    attributes with too many cells: each gets noisy counts of at most 64 cells of equal length, or 256 where rows and ε
+    suffice, and its groups begin where their sums pass equal parts of the total. Cells for other and for missing values
+    stay as they are, and so do attributes without an order. Days, hours and places are merged into groups of equal
+    length.
     """
 
     name = AUTO
@@ -95,8 +99,8 @@ class Automatic(Learner):
         few = source.select(*target.schema.names, target.label)
         for most in (2, FEW, MORE) if self.cells == AUTO else (2, self.cells):
             names = _measured(target.schema, most)
-            if names:
-                _counted(few, names)
+            for finest in (_FINE, _FINER) if names else ():
+                _counted(few, names, finest)
             starts = {name: _equal(target.schema.attributes[name], most) for name in names}
             merged = few.coarsen(_merged(few.schema, target.label, starts, most))
             self.method.check(merged, Target.of(merged.schema, target.label), left)
@@ -121,7 +125,8 @@ class Automatic(Learner):
         names, starts = _measured(schema, most), {}
         if names:
             part = self.groups_share * epsilon / len(names)
-            tables = _counted(few, names)
+            noise = math.sqrt(2 * _FINER) / float(part)
+            tables = _counted(few, names, _FINER if noise <= _BEARABLE * rows / most else _FINE)
             for name, vector in zip(names, tables.vectors(), strict=True):
                 counts = vector.measure(Identity(vector.shape), part).answers.astype(np.float64)
                 starts[name] = _starts(schema.attributes[name], tables.schema.attributes[name], counts, most, part)
@@ -146,10 +151,10 @@ def _measured(schema: Schema, most: int) -> list[str]:
     return [name for name in _large(schema, most) if can_be_grouped(schema.attributes[name])]
 
 
-def _counted(source: TableSource, names: list[str]) -> TablesSource:
+def _counted(source: TableSource, names: list[str], finest: int) -> TablesSource:
     """The counts of each of these attributes alone, in cells of equal length."""
     chosen = source.select(*names)
-    return chosen.coarsen(coarsened(chosen.schema, _FINEST)).tables([(name,) for name in names])
+    return chosen.coarsen(coarsened(chosen.schema, finest)).tables([(name,) for name in names])
 
 
 def _equal(attribute: Attribute, most: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""How good the choices are, compared with noise clipped at zero and the best single plan; classifiers.
+"""How good the choices are, compared with noise clipped at zero and the best single plan.
 
 The choices were not tuned on these data.
 """
@@ -17,14 +17,10 @@ from adyton.arrays import Integers, Reals
 from adyton.choice.pythia import shipped_selector
 from adyton.choice.selector import Selector
 from adyton.errors import BadInput
-from adyton.learning.registry import learner_named
 from adyton.plans import simulate
 from adyton.queries import Identity
 from adyton_lab.bench.common import Folder, Rows, needed
 from adyton_lab.corpus import Shape, dpbench_corpus, held_out_corpus, read_corpus
-from adyton_lab.corpus.labelled_tables import labelled_table
-from adyton_lab.training.classifiers import EPSILONS as CLASSIFIER_EPSILONS
-from adyton_lab.training.classifiers import METHODS, accuracy, majority
 from adyton_lab.training.delphi import USUAL_WORKLOADS, Delphi
 from adyton_lab.training.engine import Advance, unseen
 from adyton_lab.training.replay import expected_errors
@@ -202,65 +198,4 @@ def _judged_record(workload: str, epsilon: Fraction, regrets: Reals, names: tupl
         selector=float(means[0]),
         best=names[place],
         single=float(means[1 + place]),
-    )
-
-
-# ---- classifiers ----------------------------------------------------------------------------------------------------
-
-
-TABLES = ("nursery", "contraceptive", "hiv-1")
-METHODS_SHOWN = (*METHODS, "jagannathan", "mohammed", "patil-singh")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassifierRecord:
-    """One method on one table, or on all tables."""
-
-    table: str
-    method: str
-    accuracies: tuple[float, ...]
-    """In percent, at ε = 0.1, 0.5, 1 and 2: means over 70/30 splits."""
-    mean: float
-    error: float | None
-    """The standard error of that mean; None for a single split."""
-    majority: float
-
-
-def classifiers(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
-    """How accurate each method for classifiers is on three tables not used to choose the default method.
-
-    Every method on every table with the same splits, then the means over all tables.
-    """
-    folder = needed(data, "public tables", "classifiers are judged")
-    return (len(TABLES) + 1) * len(METHODS_SHOWN), _classifiers(folder, public, trials)
-
-
-def _classifiers(folder: Path, public: bool, trials: int) -> Iterator[ClassifierRecord]:
-    every: dict[str, list[Reals]] = {}
-    baselines = []
-    for name in TABLES:
-        table = labelled_table(name, folder, public=public)
-        baselines.append(100 * majority(table, trials))
-        for method in METHODS_SHOWN:
-            learner = learner_named(method)
-            accuracies = [
-                [accuracy(table, learner, Fraction(epsilon), trial) for trial in range(trials)]
-                for epsilon in CLASSIFIER_EPSILONS
-            ]
-            every.setdefault(method, []).append(100 * np.array(accuracies))
-            yield _classifier_record(name, method, every[method][-1], baselines[-1])
-    for method, tables in every.items():
-        yield _classifier_record("all", method, np.mean(tables, axis=0), float(np.mean(baselines)))
-
-
-def _classifier_record(table: str, method: str, accuracies: Reals, baseline: float) -> ClassifierRecord:
-    means = accuracies.mean(axis=0)
-    error = float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else None
-    return ClassifierRecord(
-        table=table,
-        method=method,
-        accuracies=tuple(accuracies.mean(axis=1).tolist()),
-        mean=float(accuracies.mean()),
-        error=error,
-        majority=baseline,
     )

@@ -13,7 +13,7 @@ from adyton.compiling import cached_property
 from adyton.marginals.pair_model import Expected, Pair
 from adyton.marginals.program import TableSet
 from adyton.marginals.resolution import FEW, CellGroups, Maps, merged
-from adyton_lab.bench.merged_cells import area
+from adyton_lab.bench.classifiers import area
 from adyton_lab.bench.tables import distance, parts, true_pairs, true_singles
 from adyton_lab.corpus.tables import PublicTable
 

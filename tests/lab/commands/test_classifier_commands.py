@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
 from adyton.learning.model import Target
-from adyton_lab.bench import merged_cells
+from adyton_lab.bench import classifiers
 from adyton_lab.commands import train_classifiers
 from adyton_lab.corpus import fine_tables
 from adyton_lab.corpus.fine_tables import FineTable
-from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
+from adyton_lab.corpus.labelled_tables import LabelledTable
 from adyton_lab.training.classifiers import METHODS
 
 
@@ -93,65 +93,59 @@ def test_a_folder_that_is_none_is_refused_before_anything_is_measured(corpus, tm
     assert corpus == []
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """A few rows of each of the three tables, made up."""
-    pandas = pytest.importorskip("pandas")
-    folder = tmp_path_factory.mktemp("tables")
-    random = np.random.default_rng(0)
-    for name in ("nursery", "contraceptive", "hiv-1"):
-        file, _, attributes = TABLES[name]
-        columns = {}
-        for key, attribute in attributes.items():
-            levels = getattr(attribute, "levels", None)
-            values = random.integers(15, 20, 60) if levels is None else random.choice(np.array(levels), 60)
-            columns[key] = values
-        pandas.DataFrame(columns).to_csv(folder / file, index=False)
-    return folder
-
-
-@pytest.mark.full
-def test_benchmark_of_classifiers(tables):
-    found = run("bench", "classifiers", "--data", tables, "--public", "--trials", "1", "--json")
-    assert found.exit_code == 0, found.output
-    records = json.loads(found.stdout)
-    assert {record["table"] for record in records} == {"nursery", "contraceptive", "hiv-1", "all"}
-    methods = [record["method"] for record in records if record["table"] == "all"]
-    assert set(METHODS) <= set(methods)
-    assert len(records) == 4 * len(methods)
-    for record in records:
-        assert len(record["accuracies"]) == 4
-        assert record["error"] is None  # of a single split
-        assert record["mean"] == pytest.approx(np.mean(record["accuracies"]))
-    for method in methods:
-        means = [record["mean"] for record in records if record["method"] == method]
-        assert means[3] == pytest.approx(np.mean(means[:3]))
-
-
-def test_benchmark_needs_public_tables(tables, tmp_path):
-    assert refused(run("bench", "classifiers"), "Give the folder that holds them with --data.")
-    assert refused(run("bench", "classifiers", "--data", tables), "public")
-    assert refused(run("bench", "classifiers", "--data", tmp_path, "--public"), "there is no nursery.csv.gz")
-
-
-def test_benchmark_of_merged_cells(tmp_path, monkeypatch):
-    """Two small tables: with many cells, merging helps."""
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Two small tables, which are the same."""
     pandas = pytest.importorskip("pandas")
     random = np.random.default_rng(0)
     label = random.integers(0, 2, 3000)
-    skewed = (random.gamma(1, 8, 3000) * (1 + 3 * label)).clip(0, 999)
-    columns = {"x": skewed, "y": random.integers(0, 40, 3000), "kind": random.choice(["a", "b"], 3000), "label": label}
+    amounts = random.normal(400 + 200 * label, 150).clip(0, 999)
+    columns = {"x": amounts, "y": random.integers(0, 40, 3000), "kind": random.choice(["a", "b"], 3000), "label": label}
     pandas.DataFrame(columns).to_csv(tmp_path / "small.csv", index=False)
-    numbers = {"x": (0, 1000), "y": (0, 39)}
-    tables = dict.fromkeys(("one", "two"), FineTable("small.csv", "label", numbers, ("kind",)))
-    monkeypatch.setattr(merged_cells, "FILES", tables)
-    monkeypatch.setattr(fine_tables, "TABLES", tables)
-    found = run("bench", "merged", "--data", tmp_path, "--public", "--trials", "1", "--json")
+    tables = dict.fromkeys(("one", "two"), FineTable("small.csv", "label", {"x": (0, 1000), "y": (0, 39)}, ("kind",)))
+    for module in (classifiers, fine_tables):
+        monkeypatch.setattr(module, "TABLES", tables)
+    return tmp_path
+
+
+def test_benchmark_of_classifiers(tables, monkeypatch):
+    monkeypatch.setattr(classifiers, "find_spec", lambda name: None)
+    found = run("bench", "classifiers", "--data", tables, "--public", "--trials", "1", "--json")
     assert found.exit_code == 0, found.output
-    records = json.loads(found.stdout)
-    assert len(records) == 3 * 3 * len(merged_cells.METHODS)
-    means = {(part["cells"], part["method"]): part for part in records if part["table"] == "all"}
-    for part in means.values():
+    records = {(part["table"], part["method"]): part for part in json.loads(found.stdout)}
+    methods = [method for table, method in records if table == "one"]
+    assert methods == [method for table, method in records if table == "two"]
+    for part in records.values():
         assert len(part["accuracies"]) == len(part["areas"]) == 4
-        assert 0.4 < min(part["areas"]) <= max(part["areas"]) <= 1
-    assert means[256, "auto"]["areas"][2] > means[16, "profiled-tree"]["areas"][2]
+    for method in methods:
+        areas = np.array([records[table, method]["areas"] for table in ("one", "two")])
+        assert records["all", method]["areas"] == pytest.approx(areas.mean(axis=0))
+        assert 0.4 < areas.min() <= areas.max() <= 1
+
+
+def test_what_follows_for_all_tables():
+    """Two tables, two trials and two budgets: the falls, the gaps to the best, and what is within."""
+    auto = np.array([[[0.80, 0.70], [0.80, 0.70]], [[0.90, 0.90], [0.90, 0.92]]])
+    other = np.full((2, 2, 2), 0.75)
+    every = {
+        "auto": {"a": auto, "b": auto},
+        "auto, 4 cells": {"a": auto, "b": auto - 0.02},
+        "chosen": {"a": other, "b": other},
+        classifiers.BOOSTING: {"a": auto + 0.05},
+    }
+    found = {(part.table, part.method): part for part in classifiers.compared(every, ["a"])}
+    assert found["two classes", classifiers.BOOSTING].areas == pytest.approx((0.95, 0.96))
+    assert found["all", "auto − best method by name"].accuracies == pytest.approx((0.05, -0.05))
+    assert found["worst table", "auto − best method by name there"].accuracies == pytest.approx((0.05, -0.05))
+    assert found["all", "tables within 0.015 of the best method by name there"].accuracies == (2, 0)
+    assert found["all", "tables within 0.01 of the best number of cells there"].areas == (2, 2)
+    assert found["worst table", "auto − auto at the ε before"].accuracies == pytest.approx((0, -0.1))
+    assert found["all", "tables on which that is below −0.003 beyond noise"].accuracies == (0, 2)
+    assert found["all", "tables on which that is below −0.003 beyond noise"].areas == (0, 0)
+
+
+def test_benchmark_needs_public_tables(tables, tmp_path_factory):
+    assert refused(run("bench", "classifiers"), "Give the folder that holds them with --data.")
+    assert refused(run("bench", "classifiers", "--data", tables), "public")
+    empty = tmp_path_factory.mktemp("empty")
+    assert refused(run("bench", "classifiers", "--data", empty, "--public"), "there is no small.csv")
