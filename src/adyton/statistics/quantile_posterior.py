@@ -11,8 +11,9 @@ rows is described by a prior, in three steps:
   values, more are in a chosen cell.
 
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
-follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
-arithmetic on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
+follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. The median of this
+law is published for one of several groups; of all rows the chosen cell is, which is nearer. All this is arithmetic on
+published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
 others, on which it was measured, were known when its form was decided; three more were looked at
 later, before the chance of the right cell in nested choices was corrected.
 """
@@ -200,6 +201,9 @@ class _Groups:
 
     def __init__(self, numbers: GroupedNumbers, upto: Reals, chosen: IntegerArray, borders: IntegerArray) -> None:
         self.numbers, self.upto, self.borders = numbers, upto, borders
+        self.single = numbers.groups == 1
+        """Whether nothing is known from other groups: then the chosen cells are published, because the choice had by
+        far the most budget, and noisy counts alone would move them."""
         self.lines = np.arange(len(chosen))
         parts = np.array([0.0, *map(float, numbers.task.quantiles), 1.0])
         same = chosen[:, :, None] == chosen[:, None, :]
@@ -241,10 +245,7 @@ class _Groups:
         # the next cell is in the interval unless counts rule that side out
         low = np.minimum(np.floor(_reached(*below, left) + 1e-9), chosen - near[0]).astype(np.int64)
         high = np.maximum(np.ceil(_reached(*above, right) - 1e-9), chosen + 1 + near[1]).astype(np.int64)
-        half = np.full(len(chosen), 0.5)
-        middle = np.where(less > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
-        middle = np.where(more > 0.5, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
-        middle = np.clip(middle, low, high - 1)
+        middle = chosen if self.single else self._median(chosen, below, above).clip(low, high - 1)
         value = numbers.middles[middle]
         squares, rare = exact * (numbers.middles[chosen] - value) ** 2, np.full(len(chosen), RARE)
         for side, (places, mass) in ((-1, below), (1, above)):
@@ -256,6 +257,14 @@ class _Groups:
         wide = numbers.edges[middle + 1] - numbers.edges[middle] - numbers.gap  # no finer than its cell
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
+
+    @staticmethod
+    def _median(chosen: IntegerArray, below: _Side, above: _Side) -> IntegerArray:
+        """The cell on either side of which the quantile is with a chance of at most a half."""
+        half = np.full(len(chosen), 0.5)
+        middle = np.where(below[1].sum(axis=1) > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
+        above_half = above[1].sum(axis=1) > 0.5
+        return np.where(above_half, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
 
     def probable(self, chosen: IntegerArray, law: _Law) -> tuple[Reals, _Side, _Side]:
         """Where one quantile probably is: the chance of the chosen cell; on either side of it, places, and the chance
