@@ -35,8 +35,7 @@ from adyton.statistics.quantiles import (
     even_places,
     places,
     places_in_all,
-    rank_error,
-    rank_scales,
+    rank_errors,
 )
 from adyton.tasks.numbers import quantile_name
 from adyton.tasks.request import AUTO
@@ -161,10 +160,9 @@ class Choice(NumbersProgram):
         parts = numbers.task.quantiles
         if not parts or numbers.cells > MOST_CELLS or numbers.groups * len(parts) > MOST_CHOICES:
             return {}
-        return {
-            quantile_name(part): rank_error(part, own, numbers.task.rows, numbers.cells)
-            for part, own in zip(parts, rank_scales(parts, float(self.split(numbers, epsilon)[1])), strict=True)
-        }
+        budget = float(self.split(numbers, epsilon)[1])
+        errors = rank_errors(parts, budget, numbers.task.rows, numbers.cells)
+        return dict(zip(map(quantile_name, parts), errors, strict=True))
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
         """The look, the choice, the counts. Their sizes do not depend on earlier answers."""

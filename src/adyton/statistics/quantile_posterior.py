@@ -11,9 +11,9 @@ rows is described by a prior, in three steps:
   values, more are in a chosen cell.
 
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
-follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. The median of this
-law is published for one of several groups; of all rows the chosen cell is, which is nearer. All this is arithmetic on
-published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
+follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. The median of
+this law is published for one of several groups; of all rows the chosen cell is, which is nearer. All this is arithmetic
+on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
 others, on which it was measured, were known when its form was decided; three more were looked at
 later, before the chance of the right cell in nested choices was corrected.
 """
