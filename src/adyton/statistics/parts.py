@@ -29,9 +29,10 @@ from adyton.statistics.grouped import Figures, GroupedNumbers, radius, tail
 from adyton.statistics.quantile_posterior import located_figures, parts_around
 from adyton.statistics.quantiles import SIXTEENTHS, borders, chosen_figures, coarse_parts, curve_figures
 from adyton.statistics.shrinking import between, half_widths, shrunk
+from adyton.statistics.tree_reading import TreeReading
 from adyton.whole import IntegerArray, whole_array
 
-KINDS = ("sums", "shares", "look", "coarse", "quantiles", "around", "cells", "curve")
+KINDS = ("sums", "shares", "look", "coarse", "quantiles", "around", "cells", "curve", "tree")
 _MOST_BITS = 256
 
 
@@ -41,7 +42,7 @@ class Part:
 
     kind: str
     numbers: IntegerArray
-    """Whole numbers; for a curve, real ones."""
+    """Whole numbers; for a curve, real ones; for a tree, the numbers of blocks, their answers and their precisions."""
     epsilon: Fraction
     error: float = 0.0
     """For a curve: the standard error of a cumulative count."""
@@ -65,15 +66,18 @@ class Part:
         lines = of_kind(list, part_of(plain, "numbers"), "numbers")
         widths, flat = _widths(kind, numbers), list[Any]()
         for line in lines:
-            if len(of_kind(list, line, "numbers")) not in widths:
+            if kind != "tree" and len(of_kind(list, line, "numbers")) not in widths:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
         if len(lines) != (1 if kind == "look" else numbers.groups) or len({len(line) for line in lines}) != 1:
             raise BadInput(f"there are numbers of {len(lines)} groups, not of {numbers.groups}")
         shape = (len(lines), len(lines[0]))
         error = as_real(part_of(plain, "error"), "error")
-        if kind == "curve":
-            return cls(kind, np.array([as_real(value, "a number") for value in flat]).reshape(shape), epsilon, error)
+        if kind in ("curve", "tree"):
+            real = cls(kind, np.array([as_real(value, "a number") for value in flat]).reshape(shape), epsilon, error)
+            if kind == "tree":
+                TreeReading.of(numbers, real.numbers[0])
+            return real
         if not all(type(value) is int and value.bit_length() <= _MOST_BITS for value in flat):
             raise BadInput("there is a number that is not whole")
         if kind in ("look", "quantiles") and not (min(flat) >= 0 and max(flat) < numbers.cells):
@@ -169,8 +173,17 @@ def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: floa
                 1 / float(coarse.epsilon),
             )
         return chosen_figures(numbers, part.numbers, counted, float(part.epsilon), confidence)
+    if "tree" in known:
+        return TreeReading.of(numbers, known["tree"].numbers[0]).quantiles(confidence)
     curve = known.get("curve") or known.get("cells")
     return [] if curve is None else curve_figures(numbers, curve.numbers.astype(float), curve.error, confidence)
+
+
+def rough_mean(numbers: GroupedNumbers, shares: Part) -> tuple[float, float]:
+    """The noisy number of all rows, at least one, and their mean."""
+    moments = _moments(numbers, {"shares": shares})
+    assert moments is not None
+    return max(float(moments.total.sum()), 1.0), moments.lower + moments.width * float(moments.mean_place[0])
 
 
 # ---- moments --------------------------------------------------------------------------------------------------------
