@@ -29,7 +29,7 @@ from adyton.plans.algorithm import MOST_STRIPES, Algorithm
 from adyton.plans.registry import Registry, check_name, plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.grouped import GroupedNumbers
-from adyton.statistics.parts import Part, moment_errors, points, rough_mean
+from adyton.statistics.parts import Part, far_bounds, moment_errors, points, rough_mean
 from adyton.statistics.quantile_posterior import around, parts_around
 from adyton.statistics.quantiles import (
     SIXTEENTHS,
@@ -48,6 +48,8 @@ MOST_CELLS = 1 << 22
 """Quantiles are chosen among at most this many cells."""
 MOST_TREE = 1 << 18
 """Trees are measured on at most this many cells: some seconds."""
+FEWEST_TREE = 32
+"""With fewer cells, no bound is far from all rows."""
 MOST_CHOICES = 1 << 17
 """The largest number of quantiles that are chosen, over all groups: each takes a third of a millisecond."""
 Step = Callable[[], Part]
@@ -129,26 +131,54 @@ class Sums(NumbersProgram):
         return _in_turn(measured("sums", source, source.sums(numbers.task.attribute, numbers.task.by), 1, epsilon))
 
 
+ROUGH = Fraction(1, 25)
+"""The part of the budget for a rough number of rows and their mean, where there is one group: they say whether a tree
+of counts is better."""
+
+
 class Shares(NumbersProgram):
-    """Count, mean and variance from one measurement."""
+    """Count, mean and variance from one measurement, or from a tree where the upper bound is far from most rows."""
 
     name = "shares"
-    words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
+    words = (
+        "shares out each row between the bounds, so that count, mean and variance come from one measurement; of all "
+        "rows, where these lie far below the upper bound, it measures a tree of counts instead"
+    )
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The errors with 2 points, or with 3 where squares are needed."""
+        return self.errors_with(numbers, epsilon * (1 - ROUGH) if self._looks(numbers) else epsilon)
+
+    def errors_with(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
+        """The same, with *epsilon* for the shares alone."""
         places, squares = points(numbers)
         return moment_errors(numbers, places, squares, float(epsilon))
 
+    @staticmethod
+    def _looks(numbers: GroupedNumbers) -> bool:
+        """Whether a tree can be better."""
+        return numbers.groups == 1 and FEWEST_TREE <= numbers.cells <= MOST_TREE
+
     def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
-        """One measurement: a vector of shares."""
-        return _in_turn(_shares(source, numbers, epsilon, len(points(numbers)[0]) - 1))
+        """One measurement: a vector of shares. Before it, a rough one, where a tree can be better."""
+        degree = len(points(numbers)[0]) - 1
+        if not self._looks(numbers):
+            return _in_turn(shared(source, numbers, epsilon, degree))
+        rough, rest = shared(source, numbers, epsilon * ROUGH, 1, "rough"), epsilon * (1 - ROUGH)
+        shares, tree = shared(source, numbers, rest, degree), _tree(source, numbers, rest)
+
+        def run() -> Iterator[Part]:
+            known = rough()
+            yield known
+            yield tree() if far_bounds(numbers, known, float(rest)) else shares()
+
+        return run
 
 
-def _shares(source: TableSource, numbers: GroupedNumbers, epsilon: Fraction, degree: int) -> Step:
+def shared(source: TableSource, numbers: GroupedNumbers, epsilon: Fraction, degree: int, kind: str = "shares") -> Step:
     """Every row, shared out among degree + 1 points."""
     shares = source.shares(numbers.task.attribute, numbers.task.by, degree=degree)
-    return measured("shares", source, shares, degree + 1, epsilon)
+    return measured(kind, source, shares, degree + 1, epsilon)
 
 
 class Choice(NumbersProgram):
@@ -169,8 +199,6 @@ class Choice(NumbersProgram):
         "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts rows around "
         "them; of all rows, where few rows lie beyond a quantile, it measures a tree of counts instead"
     )
-    rough: ClassVar[Fraction] = Fraction(3, 100)
-    """The part of the budget for a rough number of rows and their mean, where there is one group."""
 
     @staticmethod
     def split(numbers: GroupedNumbers, epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
@@ -180,7 +208,7 @@ class Choice(NumbersProgram):
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The number of rows between a quantile and the chosen value."""
-        return self.errors_with(numbers, epsilon * (1 - self.rough) if numbers.groups == 1 else epsilon)
+        return self.errors_with(numbers, epsilon * (1 - ROUGH) if numbers.groups == 1 else epsilon)
 
     def errors_with(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The same, with *epsilon* for the look, the choice and the counts, or for the tree."""
@@ -200,8 +228,8 @@ class Choice(NumbersProgram):
         """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
         if numbers.groups > 1:
             return self._choosing(source, numbers, epsilon)
-        rough = _shares(source, numbers, epsilon * self.rough, 1)
-        rest = self.knowing(source, numbers, epsilon * (1 - self.rough))
+        rough = shared(source, numbers, epsilon * ROUGH, 1, "rough")
+        rest = self.knowing(source, numbers, epsilon * (1 - ROUGH))
 
         def run() -> Iterator[Part]:
             known = rough()
@@ -366,11 +394,11 @@ class SharesAndChoice(NumbersProgram):
         if len(numbers.task.quantiles) in (0, len(numbers.task.statistics)):  # one of the two has nothing to do
             return {}
         rest = Choice().errors_with(numbers, epsilon * (1 - self.shares))
-        return Shares().errors(numbers, epsilon * self.shares) | rest
+        return Shares().errors_with(numbers, epsilon * self.shares) | rest
 
     def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """The measurements of both: the shares say whether a tree is measured."""
-        shares = _shares(source, numbers, epsilon * self.shares, len(points(numbers)[0]) - 1)
+        shares = shared(source, numbers, epsilon * self.shares, len(points(numbers)[0]) - 1)
         of_rest, choice = epsilon * (1 - self.shares), Choice()
         if numbers.groups > 1:
             rest = choice.measuring(source, numbers, of_rest)

@@ -1,8 +1,11 @@
-"""Statistics of all rows from a tree of counts that was measured in stages: quantiles.
+"""Statistics of all rows from a tree of counts that was measured in stages: quantiles, the number of rows, moments.
 
 The estimate is that of the plan: mostly posterior means, which say where rows are rather than where noise is. Bounds
 rest on least squares on the same answers, whose variance is known whatever the rows are. Nothing was measured inside a
-finished block, so bounds are borders of blocks.
+finished block, so bounds of quantiles are borders of blocks.
+
+For moments, values are moved to a bound that few rows exceed, by the estimate: what noise puts far beyond all rows
+would decide everything. Bounds allow for rows that lie twice as far out, and for where rows lie inside their cells.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import rises
 
+BEYOND = 4.0
+"""Found on 14 skewed columns with bounds of 10 and 100 times their 99% points."""
+_UNEVEN = 0.1
+"""The mean square of the difference between the halves of a finished block, relative to its rows."""
 _MOST_READ, _AT_ONCE, _FEWEST = 1 << 25, 1 << 21, 64
 """Bounds are found among borders whose number times that of the cells is at most this, a part of them at once; among
 some borders always."""
@@ -35,17 +42,20 @@ class TreeReading:
 
     numbers: GroupedNumbers
     known: BlockAnswers
+    beyond: float
+    """How many rows may lie beyond the bound of values: :data:`BEYOND` scales of noise."""
 
     @classmethod
-    def of(cls, numbers: GroupedNumbers, measured: Reals) -> TreeReading:
-        """From the numbers of the blocks, their answers, and the precision of each."""
+    def of(cls, numbers: GroupedNumbers, measured: Reals, epsilon: float) -> TreeReading:
+        """From the numbers of the blocks, their answers, and the precision of each; measured with *epsilon*."""
         tree = StagedHierarchy.tree((numbers.cells,))
         places, answers, precisions = np.split(measured, 3) if measured.size % 3 == 0 else (measured,) * 3
         blocks = places.astype(np.int64)
         whole = (blocks == places).all() and np.isin(blocks, np.arange(tree.blocks)).all() and rises(blocks)
         if not (measured.size and measured.size % 3 == 0 and whole and blocks[0] == 0 and (precisions > 0).all()):
             raise BadInput("the numbers of a tree are not blocks of it with their answers and precisions")
-        return cls(numbers, BlockAnswers.none(tree).with_answers(blocks, answers, 1 / precisions))
+        known = BlockAnswers.none(tree).with_answers(blocks, answers, 1 / precisions)
+        return cls(numbers, known, BEYOND / epsilon)
 
     @cached_property
     def curve(self) -> Reals:
@@ -86,9 +96,8 @@ class TreeReading:
         low, high = self._within(beyond, deviations(confidence), cell)
         near = numbers.edges[list(self._within(beyond, 1.0, cell))]
         error = (near[1] - near[0] - numbers.gap) / math.sqrt(12)
-        found = (numbers.middles[cell], numbers.edges[low], numbers.edges[high] - numbers.gap, error)
-        value, lower, upper, error = (np.array([one]) for one in found)
-        return Figures(quantile_name(part), value, lower, upper, error, "approximate")
+        ends = float(numbers.edges[low]), float(numbers.edges[high]) - numbers.gap
+        return _single(quantile_name(part), float(numbers.middles[cell]), *ends, error)
 
     def _within(self, beyond: Reals, far: float, cell: int) -> tuple[int, int]:
         """The cells in which a quantile may lie whose rank is so many deviations *beyond* that of each border."""
@@ -98,6 +107,63 @@ class TreeReading:
             min(int(self.borders[max(low, 0)]), cell),
             max(int(self.borders[min(high, beyond.size - 1)]), cell + 1),
         )
+
+    # ---- moments ----------------------------------------------------------------------------------------------------
+
+    def moments(self, confidence: float) -> list[Figures]:
+        """The number of rows, their mean, variance and deviation."""
+        numbers, far = self.numbers, deviations(confidence)
+        total, off = (
+            float(self.known.cells().sum()),
+            math.sqrt(float(self.known.variances(np.ones((1, numbers.cells)))[0])),
+        )
+        rows, lower, width = max(float(self.curve[-1]), off), numbers.grid.lower, numbers.grid.width
+        shares = np.diff(self.curve, prepend=0.0) / max(float(self.curve[-1]), 1e-300)
+        last = min(int(np.searchsorted(self.curve, self.curve[-1] - self.beyond)), numbers.cells - 1)
+        cut = float(numbers.middles[last])
+        values = np.minimum(numbers.middles, cut)
+        mean = float(shares @ values) if shares.any() else (lower + lower + width) / 2
+        variance = float(shares @ np.square(values - mean))
+        inside = 0.0 if numbers.single else float(np.diff(numbers.edges) @ shares)
+        outside = self._outside(last, far) / rows
+        noise = [self._noise(weights) / rows for weights in (values - mean, np.square(values - mean) - variance)]
+        further = (cut - lower, (2 * cut - lower - mean) ** 2 - (cut - mean) ** 2)  # of a row twice as far out
+        errors = [
+            math.hypot(noise[0], inside / math.sqrt(12), self.beyond / rows * further[0]),
+            math.hypot(noise[1], inside**2 / 12, self.beyond / rows * further[1]),
+        ]
+        low = max(mean - far * noise[0] - inside / 2, lower)
+        high = min(mean + far * noise[0] + inside / 2 + outside * further[0], lower + width)
+        least = max(variance - far * noise[1] - inside**2 / 12, 0.0)
+        most = min(variance + far * noise[1] + inside**2 / 12 + outside * further[1], width**2 / 4)
+        root = math.sqrt(variance)
+        found = {
+            "count": (total, max(total - far * off, min(total, 0.0)), max(total + far * off, 0.0), off),
+            "mean": (mean, low, max(high, mean), min(errors[0], width)),
+            "variance": (variance, least, max(most, variance), min(errors[1], width**2 / 4)),
+            "deviation": (
+                root,
+                math.sqrt(least),
+                math.sqrt(max(most, variance)),
+                min(errors[1] / (2 * root), width / 2) if root else width / 2,
+            ),
+        }
+        return [_single(name, *four) for name, four in found.items()]
+
+    def _outside(self, last: int, far: float) -> float:
+        """The most rows that may lie after a cell, as far as noise allows."""
+        after = np.where(np.arange(self.numbers.cells) > last, 1.0, 0.0)
+        return self.beyond + far * math.sqrt(float(self.known.variances(after[None, :])[0]))
+
+    def _noise(self, weights: Reals) -> float:
+        """The standard deviation of a weighted sum of the cells by least squares."""
+        return math.sqrt(float(self.known.variances(weights[None, :], _UNEVEN)[0]))
+
+
+def _single(name: str, value: float, low: float, high: float, error: float) -> Figures:
+    """A statistic of the only group."""
+    estimate, lower, upper, off = (np.array([number]) for number in (value, low, high, error))
+    return Figures(name, estimate, lower, upper, off, "approximate")
 
 
 def deviations(confidence: float) -> float:

@@ -8,6 +8,7 @@ permute-and-flip and nothing else; and the curve of a staged tree of counts, as 
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas
 
 from adyton.arrays import Reals
 from adyton.compiling import cached_property
@@ -25,10 +27,11 @@ from adyton.plans import plan_named
 from adyton.queries import Prefix
 from adyton.result.figures import cumulated
 from adyton.schema import Numeric, Schema
+from adyton.session import Session
 from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.parts import reported
-from adyton.statistics.programs import rank
-from adyton.tasks import Quantiles
+from adyton.statistics.programs import rank, shared
+from adyton.tasks import Mean, NumbersTask, Quantiles, Variance
 from adyton.whole import IntegerArray
 from adyton_lab.bench.common import CONFIDENCE, Folder, Rows, needed
 from adyton_lab.corpus.tables import FRESH, JUDGED, cases_in, number_rows
@@ -47,13 +50,18 @@ class Column:
 
     name: str
     numbers: Numeric
-    cells: IntegerArray
+    values: Reals
 
     @classmethod
     def of(cls, name: str, values: Reals, most: float, bins: int = _BINS) -> Column:
-        """Values from 0 to this much, in cells of equal width; larger ones are moved to the bound."""
-        cells = np.minimum(np.floor(np.clip(values, 0, None) / most * bins), bins - 1).astype(np.int64)
-        return cls(name, Numeric(0, most, bins=bins, outside="clamp"), cells)
+        """Values from 0 to this much, in cells of equal width; others are moved to the nearer bound."""
+        return cls(name, Numeric(0, most, bins=bins, outside="clamp"), np.clip(values, 0.0, most))
+
+    @cached_property
+    def cells(self) -> IntegerArray:
+        """The cell of each value."""
+        bins = self.numbers.base_size
+        return np.minimum(np.floor(self.values / self.numbers.max * bins), bins - 1).astype(np.int64)
 
     @property
     def schema(self) -> Schema:
@@ -191,3 +199,86 @@ def _off(cells: list[int], true: int) -> float:
     """The root mean square distance from the true cell, with that of a cell itself."""
     apart = np.abs(np.array(cells) - true)
     return float(np.sqrt(np.mean(np.square(np.maximum(apart - 0.5, 0.0))) + _LEAST**2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentRecord:
+    """A mean or a deviation of one column with one budget; errors relative to the truth, in percent."""
+
+    column: str
+    rows: int
+    bound: str
+    """The upper bound, in multiples of the 99% point."""
+    epsilon: str
+    statistic: str
+    error: float
+    shares: float
+    """The error from shares of rows alone."""
+    tree: float
+    """The error of the curve of a tree, every row in the middle of its cell."""
+    ratio: float
+    """The error relative to the better of the two."""
+    holds: float
+    """The percentage of the intervals that contain the truth."""
+    told: float
+    """The reported error divided by the measured one."""
+    trees: float
+    """The percentage of the runs that measured a tree."""
+
+
+BOUNDS = (1, 10, 100)
+_MOMENTS: dict[str, type[NumbersTask]] = {"mean": Mean, "deviation": Variance}
+
+
+def looks_moments(data: Folder = None, *, public: bool = False, trials: int = 40) -> Rows:
+    """The mean and the deviation of every column, with bounds of 1, 10 and 100 times its 99% point."""
+    every = columns(data, public=public)
+    places = itertools.product(every, BOUNDS, EPSILONS)
+    records = (record for column, bound, epsilon in places for record in _moments(column, bound, epsilon, trials))
+    return len(every) * len(BOUNDS) * len(EPSILONS) * len(_MOMENTS), records
+
+
+def _moments(column: Column, bound: int, epsilon: str, trials: int) -> Iterator[MomentRecord]:
+    """By sessions on the values themselves: cells are as many as before, and wider."""
+    amount, bins = Fraction(epsilon), column.numbers.base_size
+    most = bound * max(float(np.quantile(column.values, 0.99)), column.numbers.width)
+    wider, plan = Column.of(column.name, column.values, most, bins), plan_named("staged-hierarchy")
+    session = Session(pandas.DataFrame({"x": wider.values}), schema=wider.schema, epsilon=1000)
+    for name, kind in _MOMENTS.items():
+        asked = GroupedNumbers.of(kind("x"), wider.schema)
+        truth = float(wider.values.mean() if name == "mean" else wider.values.std())
+        found: dict[str, list[float]] = {"own": [], "shares": [], "tree": []}
+        inside, told, trees = [], [], 0
+        for trial in range(trials):
+            release = session.release(asked.task, amount, misfits=False)
+            figures = {one.name: one for one in release.figures()}[name]
+            found["own"].append(float(figures.estimate[0]))
+            inside.append(figures.lower[0] - 1e-9 <= truth <= figures.upper[0] + 1e-9)
+            told.append(figures.error[0])
+            trees += any(part.kind == "tree" for part in release.parts)
+            step = shared(session._kernel.root, asked, amount, 1 if name == "mean" else 2)
+            plain = {one.name: one for one in reported(asked, [step()], CONFIDENCE)}[name]
+            found["shares"].append(float(plain.estimate[0]))
+            line = wider.kernel(amount, bound, epsilon, name, trial).root.vectorize()
+            counts = np.maximum(plan.carry_out(line, Prefix(asked.cells), amount).estimate, 0.0)
+            weights = counts / max(float(counts.sum()), 1e-300)
+            mean = float(weights @ asked.middles)
+            spread = math.sqrt(max(float(weights @ np.square(asked.middles - mean)), 0.0))
+            found["tree"].append(mean if name == "mean" else spread)
+        errors = {
+            way: 100 * float(np.sqrt(np.mean(np.square(np.array(made) - truth)))) / truth for way, made in found.items()
+        }
+        yield MomentRecord(
+            column=column.name,
+            rows=len(wider.values),
+            bound=f"{bound} × 99%",
+            epsilon=epsilon,
+            statistic=name,
+            error=errors["own"],
+            shares=errors["shares"],
+            tree=errors["tree"],
+            ratio=errors["own"] / min(errors["shares"], errors["tree"]),
+            holds=100 * float(np.mean(inside)),
+            told=100 * float(np.sqrt(np.mean(np.square(told)))) / truth / errors["own"],
+            trees=100 * trees / trials,
+        )
