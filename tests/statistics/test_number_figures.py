@@ -86,7 +86,7 @@ def test_what_is_chosen():
     assert chosen(ad.Mean("y")) == chosen(ad.Variance("z")) == "shares"
     assert chosen(ad.Sum("y")) == "sums"
     assert chosen(ad.Quantiles("y")) == "choice"
-    assert chosen(ad.Quantiles("y", [part / 100 for part in range(1, 100)])) == "cdf"
+    assert chosen(ad.Quantiles("y", [part / 100 for part in range(1, 100)])) == "choice"  # by a tree
     assert chosen(ad.Summary("y")) == "shares-and-choice"
     assert chosen(ad.Summary("x")) == "histogram"  # two values: one histogram serves all
 

@@ -147,22 +147,17 @@ class Shares(NumbersProgram):
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The errors with 2 points, or with 3 where squares are needed."""
-        return self.errors_with(numbers, epsilon * (1 - ROUGH) if self._looks(numbers) else epsilon)
+        return self.errors_with(numbers, epsilon * (1 - ROUGH) if _trees_serve(numbers) else epsilon)
 
     def errors_with(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The same, with *epsilon* for the shares alone."""
         places, squares = points(numbers)
         return moment_errors(numbers, places, squares, float(epsilon))
 
-    @staticmethod
-    def _looks(numbers: GroupedNumbers) -> bool:
-        """Whether a tree can be better."""
-        return numbers.groups == 1 and FEWEST_TREE <= numbers.cells <= MOST_TREE
-
     def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """One measurement: a vector of shares. Before it, a rough one, where a tree can be better."""
         degree = len(points(numbers)[0]) - 1
-        if not self._looks(numbers):
+        if not _trees_serve(numbers):
             return _in_turn(shared(source, numbers, epsilon, degree))
         rough, rest = shared(source, numbers, epsilon * ROUGH, 1, "rough"), epsilon * (1 - ROUGH)
         shares, tree = shared(source, numbers, rest, degree), _tree(source, numbers, rest)
@@ -215,14 +210,15 @@ class Choice(NumbersProgram):
         parts, rows, cells = numbers.task.quantiles, numbers.task.rows, numbers.cells
         if not parts or cells > MOST_CELLS or numbers.groups * len(parts) > MOST_CHOICES:
             return {}
-        budget = float(self.split(numbers, epsilon)[1])
-        if numbers.groups == 1 and cells <= MOST_TREE and rows is not None and competing(parts, budget, rows, cells):
-            # as many cells as there can be for a choice, or else the tree
-            tree = plan_named("optimal-hierarchy").expected_error(Prefix(cells), epsilon).per_query
-            errors = [max(error, tree) for error in rank_errors(parts, budget, rows, cells, empty=most_empty)]
-        else:
-            errors = rank_errors(parts, budget, rows, cells)
-        return dict(zip(map(quantile_name, parts), errors, strict=True))
+        budget, names = float(self.split(numbers, epsilon)[1]), list(map(quantile_name, parts))
+        if _tree_for_all(numbers, epsilon, budget):
+            return dict.fromkeys(names, _tree_error(numbers, epsilon))
+        errors = rank_errors(parts, budget, rows, cells)
+        if _trees_serve(numbers) and rows is not None and competing(parts, budget, rows, cells):
+            # as many empty cells as there can be for a choice, or else the tree
+            tree, errors = _tree_error(numbers, epsilon), rank_errors(parts, budget, rows, cells, most_empty)
+            errors = [max(error, tree) for error in errors]
+        return dict(zip(names, errors, strict=True))
 
     def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
@@ -243,14 +239,17 @@ class Choice(NumbersProgram):
     ) -> Callable[[Part], Iterator[Part]]:
         """The measurements about quantiles of all rows, given rough shares of rows."""
         choosing = self._choosing(source, numbers, epsilon)
-        if numbers.cells > MOST_TREE:
+        if not _trees_serve(numbers):
             return lambda rough: choosing()
         tree, budget = _tree(source, numbers, epsilon), float(self.split(numbers, epsilon)[1])
+        every = _tree_for_all(numbers, epsilon, budget)
 
         def run(rough: Part) -> Iterator[Part]:
             total, mean = rough_mean(numbers, rough)
+            rows = total if numbers.task.rows is None else float(numbers.task.rows)
             cell = int(np.searchsorted(numbers.edges, mean, side="right")) - 1
-            if competing(numbers.task.quantiles, budget, total, max(cell, 1), max(numbers.cells - 1 - cell, 1)):
+            before, after = max(cell, 1), max(numbers.cells - 1 - cell, 1)
+            if every or competing(numbers.task.quantiles, budget, rows, before, after):
                 yield tree()
             else:
                 yield from choosing()
@@ -297,6 +296,24 @@ class Choice(NumbersProgram):
             return counts(known["look"], known["chosen"])()
 
         return _in_turn(look, choose, count)
+
+
+def _trees_serve(numbers: GroupedNumbers) -> bool:
+    """Whether a tree can be better than anything else."""
+    return numbers.groups == 1 and FEWEST_TREE <= numbers.cells <= MOST_TREE
+
+
+def _tree_error(numbers: GroupedNumbers, epsilon: Fraction) -> float:
+    """An upper mark of the standard error of a count up to a value, from a tree that is measured in stages."""
+    return plan_named("optimal-hierarchy").expected_error(Prefix(numbers.cells), epsilon).per_query
+
+
+def _tree_for_all(numbers: GroupedNumbers, epsilon: Fraction, budget: float) -> bool:
+    """Whether a tree with *epsilon* has a smaller error than choices of so many quantiles with *budget*."""
+    if not _trees_serve(numbers):
+        return False
+    errors = rank_errors(numbers.task.quantiles, budget, numbers.task.rows, numbers.cells, lambda distance: 0.0)
+    return _tree_error(numbers, epsilon) < math.exp(float(np.mean(np.log(np.maximum(errors, 1e-300)))))
 
 
 def _tree(source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Step:
