@@ -5,7 +5,8 @@ rest on least squares on the same answers, whose variance is known whatever the 
 finished block, so bounds of quantiles are borders of blocks.
 
 For moments, values are moved to a bound that few rows exceed, by the estimate: what noise puts far beyond all rows
-would decide everything. Bounds allow for rows that lie twice as far out, and for where rows lie inside their cells.
+would decide everything. Bounds allow for rows that lie twice as far out (for variances, three times), and for where
+rows lie inside their cells.
 """
 
 from __future__ import annotations
@@ -128,6 +129,7 @@ class TreeReading:
         outside = self._outside(last, far) / rows
         noise = [self._noise(weights) / rows for weights in (values - mean, np.square(values - mean) - variance)]
         further = (cut - lower, (2 * cut - lower - mean) ** 2 - (cut - mean) ** 2)  # of a row twice as far out
+        farthest = (3 * cut - 2 * lower - mean) ** 2 - (cut - mean) ** 2  # three times as far out
         errors = [
             math.hypot(noise[0], inside / math.sqrt(12), self.beyond / rows * further[0]),
             math.hypot(noise[1], inside**2 / 12, self.beyond / rows * further[1]),
@@ -135,7 +137,7 @@ class TreeReading:
         low = max(mean - far * noise[0] - inside / 2, lower)
         high = min(mean + far * noise[0] + inside / 2 + outside * further[0], lower + width)
         least = max(variance - far * noise[1] - inside**2 / 12, 0.0)
-        most = min(variance + far * noise[1] + inside**2 / 12 + outside * further[1], width**2 / 4)
+        most = min(variance + far * noise[1] + inside**2 / 12 + outside * farthest, width**2 / 4)
         root = math.sqrt(variance)
         found = {
             "count": (total, max(total - far * off, min(total, 0.0)), max(total + far * off, 0.0), off),
