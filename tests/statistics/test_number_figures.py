@@ -63,7 +63,7 @@ def test_quantiles_by_choice_hold_theirs_mostly():
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=1, seed=5)
     numbers = GroupedNumbers.of(ad.Quantiles("x", "median", by="g"), schema)
     assert rank(numbers, epsilon).chosen == "choice"
-    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, numbers, epsilon)]
+    parts = list(PROGRAMS.named("choice").measuring(kernel.root, numbers, epsilon)())
     assert kernel.spent == epsilon
     (one,) = reported(numbers, parts, 0.95)
     truth = np.quantile(values, 0.5, method="inverted_cdf")
@@ -86,7 +86,7 @@ def test_what_is_chosen():
     assert chosen(ad.Mean("y")) == chosen(ad.Variance("z")) == "shares"
     assert chosen(ad.Sum("y")) == "sums"
     assert chosen(ad.Quantiles("y")) == "choice"
-    assert chosen(ad.Quantiles("y", [part / 100 for part in range(1, 100)])) == "cdf"
+    assert chosen(ad.Quantiles("y", [part / 100 for part in range(1, 100)])) == "choice"  # by a tree
     assert chosen(ad.Summary("y")) == "shares-and-choice"
     assert chosen(ad.Summary("x")) == "histogram"  # two values: one histogram serves all
 
@@ -106,7 +106,7 @@ def test_every_way_to_quantiles(algorithm):
     codes = np.column_stack([np.arange(6400) % 2, np.arange(6400) // 2 % 65])
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=50, seed=1)
     numbers = GroupedNumbers.of(ad.Quantiles("x", [0, "0.25", 0.5, 1], by="g"), schema)
-    parts = [step() for step in PROGRAMS.named(algorithm).steps(kernel.root, numbers, F(50))]
+    parts = list(PROGRAMS.named(algorithm).measuring(kernel.root, numbers, F(50))())
     for one, truth in zip(reported(numbers, parts, 0.95), (0, 16, 32, 63), strict=True):
         assert np.abs(one.estimate - truth).max() <= 1.5
         assert (one.lower <= one.estimate).all()
@@ -119,7 +119,7 @@ def test_bounds_of_a_quantile_that_all_rows_share():
     schema = ad.Schema({"x": ad.Integer(0, 999)})
     kernel = ad.Kernel.simulated_table(np.full((5000, 1), 700), schema, epsilon=1, seed=5)
     numbers = GroupedNumbers.of(ad.Quantiles("x"), schema)
-    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, numbers, F(1))]
+    parts = list(PROGRAMS.named("choice").measuring(kernel.root, numbers, F(1))())
     for one in reported(numbers, parts, 0.95):
         assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
 
@@ -132,7 +132,7 @@ def test_what_is_reported_of_small_groups():
         return PROGRAMS.named("shares").errors(numbers, F(1))["mean"] / rows
 
     assert off(1) < 500
-    assert off(10**6) == pytest.approx(1000 * 1.189 / 10**6, rel=0.01)
+    assert off(10**6) == pytest.approx(1000 * 1.189 / 0.96 / 10**6, rel=0.01)
     assert off(10) > off(20) > off(100)
 
 
@@ -151,8 +151,8 @@ def test_a_cell_is_wrong_more_often_where_choices_are_nested(monkeypatch):
 
 
 def test_a_single_quantile_of_all_rows_has_nearly_all_of_the_budget():
-    """The three measurements add up to what is asked for."""
-    for task, share in ((ad.Quantiles("x", "median"), F(24, 25)), (ad.Quantiles("x", "median", by="g"), F(22, 25))):
+    """The three measurements add up to what is left for them, with one group after a rough mean."""
+    for task, share in ((ad.Quantiles("x", "median"), F(19, 20)), (ad.Quantiles("x", "median", by="g"), F(22, 25))):
         budgets = Choice.split(GroupedNumbers.of(task, SCHEMA), F(1))
         assert (sum(budgets), budgets[1]) == (1, share)
 

@@ -239,6 +239,8 @@ class NumbersRelease(Result, Comparable):
     def own_paragraphs(self) -> tuple[str, ...]:
         """Which program ran and why, its expected errors, and which groups are mostly noise."""
         way = f"Algorithm: {self.algorithm}, which {PROGRAMS[self.algorithm].words}; {self.why}."
+        kinds = {part.kind for part in self.parts}
+        way += f" Here {'a tree' if 'tree' in kinds else 'no tree'} was measured." if "rough" in kinds else ""
         return (
             way,
             *((_SHRUNK,) if self.shrink else ()),

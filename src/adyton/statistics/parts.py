@@ -29,9 +29,10 @@ from adyton.statistics.grouped import Figures, GroupedNumbers, radius, tail
 from adyton.statistics.quantile_posterior import located_figures, parts_around
 from adyton.statistics.quantiles import SIXTEENTHS, borders, chosen_figures, coarse_parts, curve_figures
 from adyton.statistics.shrinking import between, half_widths, shrunk
+from adyton.statistics.tree_reading import TreeReading
 from adyton.whole import IntegerArray, whole_array
 
-KINDS = ("sums", "shares", "look", "coarse", "quantiles", "around", "cells", "curve")
+KINDS = ("sums", "rough", "shares", "look", "coarse", "quantiles", "around", "cells", "curve", "tree")
 _MOST_BITS = 256
 
 
@@ -41,7 +42,7 @@ class Part:
 
     kind: str
     numbers: IntegerArray
-    """Whole numbers; for a curve, real ones."""
+    """Whole numbers; for a curve, real ones; for a tree, the numbers of blocks, their answers and their precisions."""
     epsilon: Fraction
     error: float = 0.0
     """For a curve: the standard error of a cumulative count."""
@@ -65,15 +66,18 @@ class Part:
         lines = of_kind(list, part_of(plain, "numbers"), "numbers")
         widths, flat = _widths(kind, numbers), list[Any]()
         for line in lines:
-            if len(of_kind(list, line, "numbers")) not in widths:
+            if kind != "tree" and len(of_kind(list, line, "numbers")) not in widths:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
         if len(lines) != (1 if kind == "look" else numbers.groups) or len({len(line) for line in lines}) != 1:
             raise BadInput(f"there are numbers of {len(lines)} groups, not of {numbers.groups}")
         shape = (len(lines), len(lines[0]))
         error = as_real(part_of(plain, "error"), "error")
-        if kind == "curve":
-            return cls(kind, np.array([as_real(value, "a number") for value in flat]).reshape(shape), epsilon, error)
+        if kind in ("curve", "tree"):
+            real = cls(kind, np.array([as_real(value, "a number") for value in flat]).reshape(shape), epsilon, error)
+            if kind == "tree":
+                TreeReading.of(numbers, real.numbers[0], float(epsilon))
+            return real
         if not all(type(value) is int and value.bit_length() <= _MOST_BITS for value in flat):
             raise BadInput("there is a number that is not whole")
         if kind in ("look", "quantiles") and not (min(flat) >= 0 and max(flat) < numbers.cells):
@@ -85,6 +89,7 @@ def _widths(kind: str, numbers: GroupedNumbers) -> tuple[int, ...]:
     """How many numbers of a kind a group can have."""
     return {
         "sums": (1,),
+        "rough": (2, 3),
         "shares": (2, 3),
         "quantiles": (len(numbers.task.quantiles),),
         "look": (len(SIXTEENTHS),),
@@ -101,6 +106,8 @@ def reported(
     known, wanted = {part.kind: part for part in parts}, numbers.task.statistics
     figures = _quantiles(numbers, known, confidence)
     moments = _moments(numbers, known)
+    if moments is None and "tree" in known:
+        figures += tree_of(numbers, known["tree"]).moments(confidence)
     if moments is not None:
         names = [name for name in ("count", "mean", "variance", "deviation") if name in wanted]
         ways = {"mean": "shrunk_mean"} if shrink else {}
@@ -134,13 +141,7 @@ def _sum_of_cells(numbers: GroupedNumbers, part: Part, confidence: float) -> Fig
 def _moments(numbers: GroupedNumbers, known: dict[str, Part]) -> NoisyMoments | None:
     grid = numbers.grid
     if "shares" in known:
-        part = known["shares"]
-        degree = part.numbers.shape[1] - 1
-        whole = grid.span**degree  # these numbers may be longer than 64 bits
-        rows = np.array([[int(share) / whole for share in line] for line in part.numbers.tolist()])
-        places = np.arange(degree + 1) / degree
-        squares = np.array([0.0, 0.0, 1.0]) if degree == 2 else places**2
-        return NoisyMoments(rows, places, squares, 1 / float(part.epsilon), grid.lower, grid.width, numbers.rounding)
+        return _shared(numbers, known["shares"])
     if "cells" not in known:
         return None
     part = known["cells"]
@@ -148,6 +149,16 @@ def _moments(numbers: GroupedNumbers, known: dict[str, Part]) -> NoisyMoments | 
     rows = part.numbers.astype(float)
     off = numbers.rounding if numbers.single else float(np.diff(numbers.edges).max()) / 2
     return NoisyMoments(rows, places, places**2, 1 / float(part.epsilon), grid.lower, grid.width, off)
+
+
+def _shared(numbers: GroupedNumbers, part: Part) -> NoisyMoments:
+    """Rows that were shared out among points."""
+    grid, degree = numbers.grid, part.numbers.shape[1] - 1
+    whole = grid.span**degree  # these numbers may be longer than 64 bits
+    rows = np.array([[int(share) / whole for share in line] for line in part.numbers.tolist()])
+    places = np.arange(degree + 1) / degree
+    squares = np.array([0.0, 0.0, 1.0]) if degree == 2 else places**2
+    return NoisyMoments(rows, places, squares, 1 / float(part.epsilon), grid.lower, grid.width, numbers.rounding)
 
 
 def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: float) -> list[Figures]:
@@ -169,8 +180,44 @@ def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: floa
                 1 / float(coarse.epsilon),
             )
         return chosen_figures(numbers, part.numbers, counted, float(part.epsilon), confidence)
+    if "tree" in known:
+        return tree_of(numbers, known["tree"]).quantiles(confidence)
     curve = known.get("curve") or known.get("cells")
     return [] if curve is None else curve_figures(numbers, curve.numbers.astype(float), curve.error, confidence)
+
+
+def tree_of(numbers: GroupedNumbers, part: Part) -> TreeReading:
+    """The tree that was measured."""
+    return TreeReading.of(numbers, part.numbers[0], float(part.epsilon))
+
+
+def rough_mean(numbers: GroupedNumbers, shares: Part) -> tuple[float, float]:
+    """The noisy number of all rows, at least one, and their mean."""
+    moments = _shared(numbers, shares)
+    return max(float(moments.total.sum()), 1.0), moments.lower + moments.width * float(moments.mean_place[0])
+
+
+_FAR, _FAR_OFF, _SQUARES, _UNKNOWN = 0.1, 0.25, 100.0, 0.2
+"""Found on 14 skewed columns with bounds of 1, 10 and 100 times their 99% points; see :func:`far_bounds`."""
+
+
+def far_bounds(numbers: GroupedNumbers, rough: Part, epsilon: float) -> bool:
+    """Whether moments from a tree, with *epsilon*, probably have smaller errors than those from shares, by *rough*
+    shares: the upper bound must be far from the mean.
+
+    The error of a mean from shares is √2/(ε·rows) of the range, and from a tree about twice as large a part of what
+    the rows really span. The error of a deviation from shares is about 1/(u²·ε·rows) of itself, if the mean is at the
+    part u of the range. But where cells hold several numbers, a tree does not know where rows lie inside their cells:
+    this adds about a fifth of a cell to the error of a mean.
+    """
+    moments = _shared(numbers, rough)
+    rows, place = max(float(moments.total.sum()), 1.0), float(moments.mean_place[0])
+    off = math.sqrt(2) * moments.scale / rows
+    if place > _FAR + _FAR_OFF * off:
+        return False
+    if {"variance", "deviation"} & set(numbers.task.statistics):
+        return epsilon * rows * (1.5 * max(place - off, 0.0)) ** 2 < _SQUARES
+    return numbers.single or math.sqrt(2) / (epsilon * rows) > _UNKNOWN / numbers.cells
 
 
 # ---- moments --------------------------------------------------------------------------------------------------------

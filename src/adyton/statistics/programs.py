@@ -6,9 +6,10 @@ the rows of the group, because the error falls with the rows; for a quantile, th
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -28,15 +29,16 @@ from adyton.plans.algorithm import MOST_STRIPES, Algorithm
 from adyton.plans.registry import Registry, check_name, plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.grouped import GroupedNumbers
-from adyton.statistics.parts import Part, moment_errors, points
+from adyton.statistics.parts import Part, far_bounds, moment_errors, points, rough_mean
 from adyton.statistics.quantile_posterior import around, parts_around
 from adyton.statistics.quantiles import (
     SIXTEENTHS,
+    competing,
     even_places,
+    most_empty,
     places,
     places_in_all,
-    rank_error,
-    rank_scales,
+    rank_errors,
 )
 from adyton.tasks.numbers import quantile_name
 from adyton.tasks.request import AUTO
@@ -44,10 +46,16 @@ from adyton.whole import IntegerArray
 
 MOST_CELLS = 1 << 22
 """Quantiles are chosen among at most this many cells."""
+MOST_TREE = 1 << 18
+"""Trees are measured on at most this many cells: some seconds."""
+FEWEST_TREE = 32
+"""With fewer cells, no bound is far from all rows."""
 MOST_CHOICES = 1 << 17
 """The largest number of quantiles that are chosen, over all groups: each takes a third of a millisecond."""
 Step = Callable[[], Part]
 """A measurement that has been checked: calling it returns its answer."""
+Measuring = Callable[[], Iterator[Part]]
+"""Measurements that have been checked: calling it makes them one after the other, each when it is asked for."""
 
 
 class Outcome(NamedTuple):
@@ -69,7 +77,7 @@ class NumbersProgram(Algorithm[TableSource, GroupedNumbers]):
         """The standard error of each statistic that it measures, with *epsilon* for a row."""
 
     @abstractmethod
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """The measurements; refused now if one of them could not be carried out."""
 
     def serves(self, numbers: GroupedNumbers) -> bool:
@@ -88,20 +96,25 @@ class NumbersProgram(Algorithm[TableSource, GroupedNumbers]):
 
     def check_run(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Callable[[], Outcome]:
         """Check all measurements before the first is made."""
-        return partial(_carried_out, self.steps(source, numbers, epsilon))
+        return partial(_carried_out, self.measuring(source, numbers, epsilon))
 
 
-def _carried_out(steps: Sequence[Step]) -> Outcome:
+def _carried_out(measuring: Measuring) -> Outcome:
     """The answers, and the exception that ended the program early, if any."""
     parts: list[Part] = []
     try:
-        for step in steps:
-            parts.append(step())
+        for part in measuring():
+            parts.append(part)
     except (Ended, Exception) as end:
         if not parts:
             raise
         return Outcome(tuple(parts), end.cause if isinstance(end, Ended) else end)
     return Outcome(tuple(parts))
+
+
+def _in_turn(*steps: Step) -> Measuring:
+    """Measurements that do not depend on one another."""
+    return lambda: (step() for step in steps)
 
 
 class Sums(NumbersProgram):
@@ -113,27 +126,54 @@ class Sums(NumbersProgram):
         """The standard error √2 · the largest value / ε."""
         return {"sum": math.sqrt(2) * numbers.grid.reach * float(numbers.grid.step) / float(epsilon)}
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """One measurement: a vector of sums."""
-        return [measured("sums", source, source.sums(numbers.task.attribute, numbers.task.by), 1, epsilon)]
+        return _in_turn(measured("sums", source, source.sums(numbers.task.attribute, numbers.task.by), 1, epsilon))
+
+
+ROUGH = Fraction(1, 25)
+"""The part of the budget for a rough number of rows and their mean, where there is one group: they say whether a tree
+of counts is better."""
 
 
 class Shares(NumbersProgram):
-    """Count, mean and variance from one measurement."""
+    """Count, mean and variance from one measurement, or from a tree where the upper bound is far from most rows."""
 
     name = "shares"
-    words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
+    words = (
+        "shares out each row between the bounds, so that count, mean and variance come from one measurement; of all "
+        "rows, where these lie far below the upper bound, it measures a tree of counts instead"
+    )
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The errors with 2 points, or with 3 where squares are needed."""
+        return self.errors_with(numbers, epsilon * (1 - ROUGH) if _trees_serve(numbers) else epsilon)
+
+    def errors_with(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
+        """The same, with *epsilon* for the shares alone."""
         places, squares = points(numbers)
         return moment_errors(numbers, places, squares, float(epsilon))
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """One measurement: a vector of shares."""
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
+        """One measurement: a vector of shares. Before it, a rough one, where a tree can be better."""
         degree = len(points(numbers)[0]) - 1
-        shares = source.shares(numbers.task.attribute, numbers.task.by, degree=degree)
-        return [measured("shares", source, shares, degree + 1, epsilon)]
+        if not _trees_serve(numbers):
+            return _in_turn(shared(source, numbers, epsilon, degree))
+        rough, rest = shared(source, numbers, epsilon * ROUGH, 1, "rough"), epsilon * (1 - ROUGH)
+        shares, tree = shared(source, numbers, rest, degree), _tree(source, numbers, rest)
+
+        def run() -> Iterator[Part]:
+            known = rough()
+            yield known
+            yield tree() if far_bounds(numbers, known, float(rest)) else shares()
+
+        return run
+
+
+def shared(source: TableSource, numbers: GroupedNumbers, epsilon: Fraction, degree: int, kind: str = "shares") -> Step:
+    """Every row, shared out among degree + 1 points."""
+    shares = source.shares(numbers.task.attribute, numbers.task.by, degree=degree)
+    return measured(kind, source, shares, degree + 1, epsilon)
 
 
 class Choice(NumbersProgram):
@@ -143,30 +183,80 @@ class Choice(NumbersProgram):
     say where rows are likely to be, which helps small groups. After the choice, the rows of each group are counted in a
     few parts around its quantiles: this says how far a quantile can be off. One quantile of all rows is chosen among
     cells as they are: there the look only serves the bounds, and both get less.
+
+    Beyond a quantile near an end of the rows, all cells may be empty: then few rows compete with many cells. For
+    quantiles of all rows, a noisy number of rows and a noisy mean say whether they do, and a tree of counts is measured
+    instead (see :func:`competing`).
     """
 
     name = "choice"
     words = (
-        "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts rows around them"
+        "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts rows around "
+        "them; of all rows, where few rows lie beyond a quantile, it measures a tree of counts instead"
     )
 
     @staticmethod
     def split(numbers: GroupedNumbers, epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-        """The budgets of the look, the choice and the counts."""
-        look, around = (Fraction(1, 50), Fraction(1, 50)) if _alone(numbers) else (Fraction(1, 25), Fraction(2, 25))
+        """The budgets of the look, the choice and the counts, of what is left for them."""
+        look, around = (Fraction(1, 50), Fraction(3, 100)) if _alone(numbers) else (Fraction(1, 25), Fraction(2, 25))
         return epsilon * look, epsilon * (1 - look - around), epsilon * around
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The number of rows between a quantile and the chosen value."""
-        parts = numbers.task.quantiles
-        if not parts or numbers.cells > MOST_CELLS or numbers.groups * len(parts) > MOST_CHOICES:
-            return {}
-        return {
-            quantile_name(part): rank_error(part, own, numbers.task.rows, numbers.cells)
-            for part, own in zip(parts, rank_scales(parts, float(self.split(numbers, epsilon)[1])), strict=True)
-        }
+        return self.errors_with(numbers, epsilon * (1 - ROUGH) if numbers.groups == 1 else epsilon)
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
+    def errors_with(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
+        """The same, with *epsilon* for the look, the choice and the counts, or for the tree."""
+        parts, rows, cells = numbers.task.quantiles, numbers.task.rows, numbers.cells
+        if not parts or cells > MOST_CELLS or numbers.groups * len(parts) > MOST_CHOICES:
+            return {}
+        budget, names = float(self.split(numbers, epsilon)[1]), list(map(quantile_name, parts))
+        if _tree_for_all(numbers, epsilon, budget):
+            return dict.fromkeys(names, _tree_error(numbers, epsilon))
+        errors = rank_errors(parts, budget, rows, cells)
+        if _trees_serve(numbers) and rows is not None and competing(parts, budget, rows, cells):
+            # as many empty cells as there can be for a choice, or else the tree
+            tree, errors = _tree_error(numbers, epsilon), rank_errors(parts, budget, rows, cells, most_empty)
+            errors = [max(error, tree) for error in errors]
+        return dict(zip(names, errors, strict=True))
+
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
+        """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
+        if numbers.groups > 1:
+            return self._choosing(source, numbers, epsilon)
+        rough = shared(source, numbers, epsilon * ROUGH, 1, "rough")
+        rest = self.knowing(source, numbers, epsilon * (1 - ROUGH))
+
+        def run() -> Iterator[Part]:
+            known = rough()
+            yield known
+            yield from rest(known)
+
+        return run
+
+    def knowing(
+        self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction
+    ) -> Callable[[Part], Iterator[Part]]:
+        """The measurements about quantiles of all rows, given rough shares of rows."""
+        choosing = self._choosing(source, numbers, epsilon)
+        if not _trees_serve(numbers):
+            return lambda rough: choosing()
+        tree, budget = _tree(source, numbers, epsilon), float(self.split(numbers, epsilon)[1])
+        every = _tree_for_all(numbers, epsilon, budget)
+
+        def run(rough: Part) -> Iterator[Part]:
+            total, mean = rough_mean(numbers, rough)
+            rows = total if numbers.task.rows is None else float(numbers.task.rows)
+            cell = int(np.searchsorted(numbers.edges, mean, side="right")) - 1
+            before, after = max(cell, 1), max(numbers.cells - 1 - cell, 1)
+            if every or competing(numbers.task.quantiles, budget, rows, before, after):
+                yield tree()
+            else:
+                yield from choosing()
+
+        return run
+
+    def _choosing(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
         x, cells = cells_of(source, numbers), numbers.cells
         of_look, of_choice, of_counts = self.split(numbers, epsilon)
@@ -205,7 +295,38 @@ class Choice(NumbersProgram):
         def count() -> Part:
             return counts(known["look"], known["chosen"])()
 
-        return [look, choose, count]
+        return _in_turn(look, choose, count)
+
+
+def _trees_serve(numbers: GroupedNumbers) -> bool:
+    """Whether a tree can be better than anything else."""
+    return numbers.groups == 1 and FEWEST_TREE <= numbers.cells <= MOST_TREE
+
+
+def _tree_error(numbers: GroupedNumbers, epsilon: Fraction) -> float:
+    """An upper mark of the standard error of a count up to a value, from a tree that is measured in stages."""
+    return plan_named("optimal-hierarchy").expected_error(Prefix(numbers.cells), epsilon).per_query
+
+
+def _tree_for_all(numbers: GroupedNumbers, epsilon: Fraction, budget: float) -> bool:
+    """Whether a tree with *epsilon* has a smaller error than choices of so many quantiles with *budget*."""
+    if not _trees_serve(numbers):
+        return False
+    errors = rank_errors(numbers.task.quantiles, budget, numbers.task.rows, numbers.cells, lambda distance: 0.0)
+    return _tree_error(numbers, epsilon) < math.exp(float(np.mean(np.log(np.maximum(errors, 1e-300)))))
+
+
+def _tree(source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Step:
+    """A tree of counts of all cells, measured in stages."""
+    plan, workload = plan_named("staged-hierarchy"), Prefix(numbers.cells)
+    (line,) = cells_of(source, numbers).split(lines_of(numbers, 1, np.zeros(numbers.cells, dtype=int)))
+    plan.admit(line, workload, epsilon)
+
+    def run() -> Part:
+        blocks = plan.carry_out(line, workload, epsilon).measured
+        return Part("tree", np.asarray(blocks, dtype=float)[None, :], epsilon)
+
+    return run
 
 
 def _alone(numbers: GroupedNumbers) -> bool:
@@ -233,7 +354,7 @@ class Curve(NumbersProgram):
         """The standard error, the same in each group: a row is in one group only."""
         return plan_named(self.plan).expected_error(Prefix(numbers.cells), epsilon).per_query
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """One run of the plan, for every group."""
         x, plan = cells_of(source, numbers), plan_named(self.plan)
         cells = numbers.cells
@@ -246,7 +367,7 @@ class Curve(NumbersProgram):
             counts = [plan.carry_out(line, workload, epsilon).estimate for line in lines]
             return Part("curve", np.array(counts, dtype=float).reshape(numbers.groups, cells), epsilon, off)
 
-        return [run]
+        return _in_turn(run)
 
 
 class Cells(Curve):
@@ -266,7 +387,7 @@ class Cells(Curve):
             errors["sum"] = float(np.sqrt(2 * (numbers.middles**2).sum())) / float(epsilon)
         return errors
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
         """One measurement: a vector of all cells."""
         x = cells_of(source, numbers)
         off = self._off(numbers, epsilon)
@@ -275,7 +396,7 @@ class Cells(Curve):
         def run() -> Part:
             return Part("cells", step().numbers[:, : numbers.cells], epsilon, off)
 
-        return [run]
+        return _in_turn(run)
 
 
 class SharesAndChoice(NumbersProgram):
@@ -289,12 +410,24 @@ class SharesAndChoice(NumbersProgram):
         """The errors of both, with their parts of the budget."""
         if len(numbers.task.quantiles) in (0, len(numbers.task.statistics)):  # one of the two has nothing to do
             return {}
-        return Shares().errors(numbers, epsilon * self.shares) | Choice().errors(numbers, epsilon * (1 - self.shares))
+        rest = Choice().errors_with(numbers, epsilon * (1 - self.shares))
+        return Shares().errors_with(numbers, epsilon * self.shares) | rest
 
-    def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """The measurements of both."""
-        first, second = epsilon * self.shares, epsilon * (1 - self.shares)
-        return [*Shares().steps(source, numbers, first), *Choice().steps(source, numbers, second)]
+    def measuring(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Measuring:
+        """The measurements of both: the shares say whether a tree is measured."""
+        shares = shared(source, numbers, epsilon * self.shares, len(points(numbers)[0]) - 1)
+        of_rest, choice = epsilon * (1 - self.shares), Choice()
+        if numbers.groups > 1:
+            rest = choice.measuring(source, numbers, of_rest)
+            return lambda: itertools.chain((step() for step in (shares,)), rest())
+        knowing = choice.knowing(source, numbers, of_rest)
+
+        def run() -> Iterator[Part]:
+            known = shares()
+            yield known
+            yield from knowing(known)
+
+        return run
 
 
 def cells_of(source: TableSource, numbers: GroupedNumbers) -> VectorSource:

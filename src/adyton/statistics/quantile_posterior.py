@@ -11,8 +11,9 @@ rows is described by a prior, in three steps:
   values, more are in a chosen cell.
 
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
-follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
-arithmetic on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
+follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. The median of
+this law is published for one of several groups; of all rows the chosen cell is, which is nearer. All this is arithmetic
+on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
 others, on which it was measured, were known when its form was decided; three more were looked at
 later, before the chance of the right cell in nested choices was corrected.
 """
@@ -34,8 +35,6 @@ from adyton.whole import IntegerArray
 
 REACH = 1 / 6
 """One of the parts reaches from this part of all rows before the first quantile to as much after the last one."""
-OWN = 0.8
-"""By the chosen quantiles this part of a group's rows is distributed, and the rest by the first look at all rows."""
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
 TRUSTED = 60.0
@@ -43,17 +42,30 @@ TRUSTED = 60.0
 half where all rows are."""
 RELIABLE = 20.0
 """With this many scales of rows in all, the first look at them is trusted half as much."""
-GROUP, PART, WITHIN = 1.3, 10.0, 6.0
-"""The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
-changed by how much the counted groups differ, as if three more groups had this shape."""
+GROUP, PART = 1.3, 10.0
+"""The shapes of the gamma laws: of the rows of a group, and of a part of it. The first is changed by how much the
+counted groups differ, as if three more groups had this shape."""
 _ASSUMED_GROUPS = 3
 _LARGEST_SHAPE = 20.0
 RARE = 0.08
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
-MISSED = 0.5
-"""The chance beyond the bounds, relative to what the confidence allows: the law is right on average over groups, and in
-some groups rows lie farther apart next to the quantile than anywhere near."""
+
+
+class _Prior(NamedTuple):
+    """What is assumed of how rows lie."""
+
+    own: float
+    """By the chosen quantiles this part of a group's rows is distributed, and the rest by the look at all rows."""
+    within: float
+    """The shape of the gamma law of the density within a part."""
+    missed: float
+    """The chance beyond the bounds, relative to what the confidence allows: the law is right on average over groups,
+    and in some groups rows lie farther apart next to the quantile than anywhere near."""
+
+
+_SEVERAL, _SINGLE = _Prior(0.8, 6.0, 0.5), _Prior(0.3, 4.0, 0.2)
+"""For one of several groups, and for all rows: the look is about these, and their number is all that is on average."""
 SHARED = (0.7, 2.5, 9.0)
 """A chosen cell has about one of these multiples of the rows of an average cell, with equal chance."""
 _NODES = 14
@@ -78,20 +90,36 @@ def around(numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArr
     """
     if parts_around(numbers) == numbers.cells:
         return np.tile(np.arange(numbers.cells + 1), (len(chosen), 1))
-    low, high = _reach(numbers, sixteenths, chosen)
+    reach = _Reach.of(numbers, sixteenths, chosen)
     ends = np.zeros(len(chosen), dtype=np.int64), np.full(len(chosen), numbers.cells)
-    return np.sort(np.column_stack([ends[0], low, chosen, chosen + 1, high, ends[1]]), axis=1)
+    return np.sort(np.column_stack([ends[0], reach.low, chosen, chosen + 1, reach.high, ends[1]]), axis=1)
 
 
-def _reach(
-    numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray
-) -> tuple[IntegerArray, IntegerArray]:
-    """For each group, a border before all of its quantiles and one after them."""
-    cells, upto = numbers.cells, np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths))))
-    ranks = (upto[chosen] + upto[chosen + 1]) / 2
-    low = np.minimum(np.searchsorted(upto, ranks.min(axis=1) - REACH, side="right") - 1, chosen.min(axis=1))
-    high = np.maximum(np.searchsorted(upto, ranks.max(axis=1) + REACH), chosen.max(axis=1) + 1)
-    return np.clip(low, 0, cells), np.clip(high, 0, cells)
+class _Reach(NamedTuple):
+    """For each group, a border before all of its quantiles and one after them, and the full cells next to them."""
+
+    low: IntegerArray
+    high: IntegerArray
+    before: IntegerArray
+    """The full cell that ends at the lower border; −1 if there is none."""
+    after: IntegerArray
+    """The full cell that begins at the upper border; the number of cells if there is none."""
+
+    @classmethod
+    def of(cls, numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray) -> _Reach:
+        """Of all rows, the borders are next to a full cell, in which several sixteenths lie, if there is one so near:
+        whether a quantile lies in it depends on the few rows up to it. For groups the look says little about cells."""
+        cells, upto = numbers.cells, np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths))))
+        ranks = (upto[chosen] + upto[chosen + 1]) / 2
+        first, last = chosen.min(axis=1), chosen.max(axis=1)
+        low = np.minimum(np.searchsorted(upto, ranks.min(axis=1) - REACH, side="right") - 1, first).clip(0, cells)
+        high = np.maximum(np.searchsorted(upto, ranks.max(axis=1) + REACH), last + 1).clip(0, cells)
+        ordered = np.sort(sixteenths)
+        full = np.unique(ordered[1:][np.diff(ordered) == 0]) if numbers.groups == 1 else ordered[:0]
+        full = np.concatenate(([-1], full, [cells]))
+        before, after = full[np.searchsorted(full, first) - 1], full[np.searchsorted(full, last, side="right")]
+        before, after = np.where(before >= low, before, -1), np.where(after < high, after, cells)
+        return cls(np.where(before < 0, low, before + 1), np.where(after == cells, high, after), before, after)
 
 
 def located_figures(
@@ -107,7 +135,8 @@ def located_figures(
     laws = _laws(rank_scales(numbers.task.quantiles, epsilons[1]))
     borders, rows, scale = around(numbers, sixteenths, chosen), counts.astype(float), 1 / epsilons[2]
     there = np.diff(borders, axis=1) > 0  # that the others are empty is public
-    low, high = (border[:, None] for border in _reach(numbers, sixteenths, chosen))
+    reach = _Reach.of(numbers, sixteenths, chosen)
+    low, high = reach.low[:, None], reach.high[:, None]
     before, after = there & (borders[:, 1:] <= low), there & (borders[:, :-1] >= high)
     wide = np.stack([before, there & ~before & ~after, after], axis=1)
     merged = (wide * rows[:, None, :]).sum(axis=2)
@@ -122,31 +151,47 @@ def located_figures(
         some = slice(first, first + _AT_ONCE)
         group = _Groups(numbers, upto, chosen[some], outer[some])
         group.count(merged[some], deviations[some], sizes, doubted)
-        beside = _beside_of(numbers, borders[some], np.where(there, rows, 0.0)[some], chosen[some], scale, confidence)
+        counted = np.where(there, rows, 0.0)[some]
+        near = _Reach(*(part[some] for part in reach))
+        beside = _beside_of(numbers, borders[some], counted, chosen[some], near, scale, confidence)
         located = zip(chosen[some].T, laws, beside, strict=True)
-        found.append([group.located(cells, law, near, confidence) for cells, law, near in located])
+        found.append([group.located(cells, law, beyond, confidence) for cells, law, beyond in located])
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
 
 
 def _beside_of(
-    numbers: GroupedNumbers, borders: IntegerArray, rows: Reals, chosen: IntegerArray, scale: float, confidence: float
-) -> list[tuple[Flags, Flags]]:
-    """For each quantile: in which groups the noisy *rows* of the parts do not rule out that it lies below, or above,
-    its chosen cell.
+    numbers: GroupedNumbers,
+    borders: IntegerArray,
+    rows: Reals,
+    chosen: IntegerArray,
+    reach: _Reach,
+    scale: float,
+    confidence: float,
+) -> list[tuple[IntegerArray, IntegerArray]]:
+    """For each quantile: how many cells below its chosen cell, and above it, the noisy *rows* of the parts do not rule
+    out, of the next cell and the full one on either side.
 
-    It is below the cell if the rows below are at least its part of all rows. A side is ruled out if noise would hardly
+    It is below a border if the rows below are at least its part of all rows. A side is ruled out if noise would hardly
     ever exceed how far the counts are from that, with a chance of 1 − *confidence*, whatever was chosen: the
     noise of the choice is independent of that of the counts, so the interval misses for this reason no more often.
     """
-    there, sides = np.diff(borders, axis=1) > 0, []
+    there = np.diff(borders, axis=1) > 0
+
+    def possible(edge: IntegerArray, part: float, side: float) -> Flags:
+        """Whether the quantile may be on this side of a border."""
+        weights = np.where(there, side * (part - (borders[:, 1:] <= edge[:, None])), 0.0)
+        laws, own = np.unique(np.sort(np.abs(weights), axis=1), axis=0, return_inverse=True)
+        far = scale * np.array([_far(tuple(law.tolist()), confidence) for law in laws])
+        return np.asarray((weights * rows).sum(axis=1) < far[own.reshape(-1)])
+
+    sides = []
     for part, cells in zip(map(float, numbers.task.quantiles), chosen.T, strict=True):
-        near = []
-        for edge, side in ((cells, 1.0), (cells + 1, -1.0)):
-            weights = np.where(there, side * (part - (borders[:, 1:] <= edge[:, None])), 0.0)
-            laws, own = np.unique(np.sort(np.abs(weights), axis=1), axis=0, return_inverse=True)
-            far = scale * np.array([_far(tuple(law.tolist()), confidence) for law in laws])
-            near.append((weights * rows).sum(axis=1) < far[own.reshape(-1)])
-        sides.append((near[0] & (cells > 0), near[1] & (cells + 1 < numbers.cells)))
+        below = np.where(possible(cells, part, 1.0), np.minimum(cells, 1), 0)
+        above = np.where(possible(cells + 1, part, -1.0), np.minimum(numbers.cells - 1 - cells, 1), 0)
+        full = possible(reach.low, part, 1.0) & (reach.before >= 0)
+        below = np.where(full, np.maximum(below, cells - reach.before), below)
+        full = possible(reach.high, part, -1.0) & (reach.after < numbers.cells)
+        sides.append((below, np.where(full, np.maximum(above, reach.after - cells), above)))
     return sides
 
 
@@ -200,12 +245,16 @@ class _Groups:
 
     def __init__(self, numbers: GroupedNumbers, upto: Reals, chosen: IntegerArray, borders: IntegerArray) -> None:
         self.numbers, self.upto, self.borders = numbers, upto, borders
+        self.single = numbers.groups == 1
+        """Whether nothing is known from other groups: then the chosen cells are published, because the choice had by
+        far the most budget, and noisy counts alone would move them."""
         self.lines = np.arange(len(chosen))
         parts = np.array([0.0, *map(float, numbers.task.quantiles), 1.0])
         same = chosen[:, :, None] == chosen[:, None, :]
         within = (np.tril(same).sum(axis=2) - 0.5) / same.sum(axis=2)  # several quantiles in a cell share it
         inner = upto[chosen] + within * (upto[chosen + 1] - upto[chosen])
         ends = np.zeros((len(chosen), 1)), np.ones((len(chosen), 1))
+        self.prior = _SINGLE if self.single else _SEVERAL
         self.parts, self.knots = parts, np.concatenate((ends[0], inner, ends[1]), axis=1)
         self.upto_borders = self._rank_at(borders)
         self.shares = np.maximum(np.diff(self.upto_borders, axis=1), 1e-12)
@@ -223,28 +272,25 @@ class _Groups:
         low, high = (np.take_along_axis(self.knots, last + more, 1) for more in (0, 1))
         share = np.clip((pooled - low) / np.maximum(high - low, 1e-12), 0, 1)
         own = self.parts[last] + share * (self.parts[last + 1] - self.parts[last])
-        return np.asarray(OWN * own + (1 - OWN) * pooled)
+        return np.asarray(self.prior.own * own + (1 - self.prior.own) * pooled)
 
     def located(
-        self, chosen: IntegerArray, law: _Law, near: tuple[Flags, Flags], confidence: float
+        self, chosen: IntegerArray, law: _Law, near: tuple[IntegerArray, IntegerArray], confidence: float
     ) -> tuple[Reals, Reals, Reals, Reals]:
-        """The estimate, the bounds and the standard error of one quantile of each group; *near* says in which groups it
+        """The estimate, the bounds and the standard error of one quantile of each group; *near* says how many cells it
         may well be below, or above, the chosen cell."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
         exact, below, above = self.probable(chosen, law)
         less, more = below[1].sum(axis=1), above[1].sum(axis=1)
         # what is beyond the bounds is equal on both sides, as far as there is as much
-        beyond = MISSED * (1 - confidence)
+        beyond = self.prior.missed * (1 - confidence)
         left = np.minimum(less, beyond / 2)
         right = np.minimum(more, beyond - left)
         left = np.minimum(less, beyond - right)
         # the next cell is in the interval unless counts rule that side out
         low = np.minimum(np.floor(_reached(*below, left) + 1e-9), chosen - near[0]).astype(np.int64)
         high = np.maximum(np.ceil(_reached(*above, right) - 1e-9), chosen + 1 + near[1]).astype(np.int64)
-        half = np.full(len(chosen), 0.5)
-        middle = np.where(less > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
-        middle = np.where(more > 0.5, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
-        middle = np.clip(middle, low, high - 1)
+        middle = chosen if self.single else self._median(chosen, below, above).clip(low, high - 1)
         value = numbers.middles[middle]
         squares, rare = exact * (numbers.middles[chosen] - value) ** 2, np.full(len(chosen), RARE)
         for side, (places, mass) in ((-1, below), (1, above)):
@@ -257,6 +303,14 @@ class _Groups:
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
 
+    @staticmethod
+    def _median(chosen: IntegerArray, below: _Side, above: _Side) -> IntegerArray:
+        """The cell on either side of which the quantile is with a chance of at most a half."""
+        half = np.full(len(chosen), 0.5)
+        middle = np.where(below[1].sum(axis=1) > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
+        above_half = above[1].sum(axis=1) > 0.5
+        return np.where(above_half, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
+
     def probable(self, chosen: IntegerArray, law: _Law) -> tuple[Reals, _Side, _Side]:
         """Where one quantile probably is: the chance of the chosen cell; on either side of it, places, and the chance
         that it lies between a place and the next."""
@@ -264,7 +318,7 @@ class _Groups:
         weights, upto, doubts, trust = self._densities(scale)
         own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
         inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
-        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
+        shapes = 1 / (1 / self.prior.within + doubts[self.lines, :, own])
         sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
         outside = sum(mass.sum(axis=2) for _, mass in sides)
         right = np.where(outside > 0, law.right(inside), 1.0)

@@ -101,8 +101,8 @@ _GROUPS = (
 class NumbersTask(Task):
     """A statistic of the numbers of an attribute, of all rows or for each cell of the attributes in *by*.
 
-    *rows* is the approximate number of rows of a group, where that is public: the error of a mean is then known before
-    anything is spent. Nothing else depends on it.
+    *rows* is the approximate number of rows of a group, where that is public: the errors of means and quantiles are
+    then known before anything is spent, and it says how quantiles of all rows are best measured.
     """
 
     answered_by = "adyton.programs.numbers:Numbers"

@@ -38,6 +38,7 @@ from adyton_lab.audit.whole_programs import (
     audit_cases,
     family_cases,
     mechanism_cases,
+    number_cases,
     plan_cases,
     row_cases,
     table_cases,
@@ -149,6 +150,7 @@ def _whole_programs(size: Profile) -> list[Check]:
     made: dict[str, Callable[[], Iterable[Case]]] = {
         "mechanisms by a kernel": partial(mechanism_cases, 2 * most),
         "plans": partial(plan_cases, most),
+        "programs for numbers": partial(number_cases, most),
         "programs for many tables": partial(row_cases, "programs", most),
         "learners": partial(row_cases, "learners", most),
         "configure": partial(family_cases, range(0, most, 3), brief=most == 1),

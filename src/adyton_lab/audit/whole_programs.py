@@ -36,6 +36,9 @@ from adyton.queries import Identity, Partition, RandomRanges
 from adyton.schema import Boolean, Integer, RowTree, Schema
 from adyton.schema.cell_groups import coarsened
 from adyton.session import Session
+from adyton.statistics.grouped import GroupedNumbers
+from adyton.statistics.parts import reported
+from adyton.statistics.programs import rank
 from adyton.tasks import (
     Cdf,
     Histogram,
@@ -177,6 +180,11 @@ QUESTIONS: dict[str, dict[str, Question]] = {
         "quartiles": _released(Quantiles("visits", "quartiles", by="sex")),
         "deciles": _released(Quantiles("balance", "deciles"), where="smoker = true"),
         "summary": _released(Summary("balance", by="smoker")),
+        "median of all": _released(Quantiles("visits", "median")),
+        "high quantile of all": _released(Quantiles("balance", [0.98])),
+        "mean of all": _released(Mean("balance")),
+        "variance of all": _released(Variance("visits"), where="age > 1"),
+        "summary of all": _released(Summary("balance")),
     },
     "operators": {
         "split": _split,
@@ -350,6 +358,40 @@ def _on_rows(asked: Callable[[Any, str], Any], name: str, counts: Counts) -> tup
     codes = np.stack(np.unravel_index(cells, _BITS.shape), axis=1)
     kernel = Kernel.simulated_table(codes, _BITS, epsilon=1, seed=0)
     return asked(kernel.root, name), kernel.spent
+
+
+_WIDE = Schema({"x": Integer(0, 127), "g": Boolean()})
+_ASKED: dict[str, Any] = {
+    "median": Quantiles("x", "median"),
+    "high quantile": Quantiles("x", [Fraction(97, 100)]),
+    "quartiles": Quantiles("x"),
+    "quartiles by group": Quantiles("x", by="g"),
+    "mean": Mean("x"),
+    "mean by group": Mean("x", by="g"),
+    "variance": Variance("x"),
+    "summary": Summary("x"),
+    "sum": Sum("x"),
+}
+
+
+def number_cases(pairs: int) -> Iterable[Case]:
+    """Statistics of numbers with many cells, most of which are empty: of few rows, for which trees are measured, and of
+    many rows, which fill a few cells."""
+    for name, task in _ASKED.items():
+        asked = GroupedNumbers.of(task, _WIDE)
+        for number, pair in enumerate(vector_pairs((8,), count=3 * pairs)[1::3]):
+            for more in (0, 400):
+                left, right = (np.clip(side, 0, 200) + more for side in (pair.left, pair.right))
+                yield Case(f"{name} on {pair.name}, {more} more", partial(_counted, asked, number), left, right)
+
+
+def _counted(asked: GroupedNumbers, place: int, counts: Counts) -> tuple[Any, Fraction]:
+    """Rows in eight of the cells, a few cells apart, of both groups."""
+    values = np.repeat(np.arange(8) * (1 + 3 * (place % 5)), counts)
+    kernel = Kernel.simulated_table(np.stack([values, values % 2], axis=1), _WIDE, epsilon=1, seed=0)
+    parts = list(rank(asked, Fraction(1)).program.measuring(kernel.root, asked, Fraction(1))())
+    figures = [(one.name, one.estimate, one.lower, one.upper) for one in reported(asked, parts, 0.95)]
+    return ([(part.kind, part.numbers) for part in parts], figures), kernel.spent
 
 
 def _learnt(root: Any, name: str) -> Any:

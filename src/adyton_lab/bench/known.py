@@ -199,6 +199,6 @@ def _means(folder: Any, epsilon: str, trials: int) -> Iterator[_Means]:
         truth, program = np.array([lines[line].mean() for line in there]), rank(asked, amount).program
         for trial in range(trials):
             kernel = Kernel.simulated_table(rows.codes, case.schema, epsilon=amount, seed=trial)
-            parts = [step() for step in program.steps(kernel.root, asked, amount)]
+            parts = list(program.measuring(kernel.root, asked, amount)())
             plain, moved = (reported(asked, parts, CONFIDENCE, shrink=shrink)[-1] for shrink in (False, True))
             yield _Means(f"{case.name} {case.attribute}", (plain, moved), there, truth)

@@ -204,7 +204,7 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
     for trial in range(trials):
         seed = zlib.crc32(f"{rows.case}, {statistic}, {epsilon}, {trial}".encode())
         kernel = Kernel.simulated_table(rows.codes, rows.case.schema, epsilon=amount, seed=seed)
-        parts = [step() for step in weighed.program.steps(kernel.root, asked, amount)]
+        parts = list(weighed.program.measuring(kernel.root, asked, amount)())
         runs.append([figures for figures in reported(asked, parts, CONFIDENCE) if figures.name in names])
     truth = np.array([[_truth(name, lines[line]) for line in there] for name in names])
     estimates = np.array([[figures.estimate[there] for figures in run] for run in runs])
