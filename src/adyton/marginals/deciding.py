@@ -326,15 +326,19 @@ WAYS = {
 """The possible decisions."""
 
 
-def decide(seen: Evidence, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
+def decide(
+    seen: Evidence, rest: Fraction, *, every: bool = True, some: bool = False, pairs: int | None = None
+) -> Decision:
     """The way with the least expected error, averaged over what the dependence may be.
 
-    *rest* is the part of the budget that is left. If *every* is false, pairs are always chosen, never all measured.
-    *pairs*, if given, is the number of pairs to choose.
+    *rest* is the part of the budget that is left. If *every* is false, pairs are always chosen, never all measured;
+    with *some*, at least one is, where that is possible at all. *pairs*, if given, is the number of pairs to choose.
     """
     if pairs is not None:
         return _exactly(seen.attributes, pairs, rest)
     possible = [name for name in WAYS if name != "all pairs" or (every and seen.signal >= ENOUGH)]
+    if some:
+        possible = [name for name in possible if WAYS[name].pairs != 0]
     errors = {name: seen.expected(name) for name in (possible if seen.signal >= SOME else ["no pairs"])}
     name, *others = sorted(errors, key=lambda name: errors[name])
     why = f"{name}: an expected error of {errors[name]:.2g}"

@@ -75,7 +75,8 @@ class SelectPairs(TablesProgram):
     pairs: Whole | None = None
     """The number of pairs to choose; by default as many as the number of rows supports."""
     label: str | None = None
-    """An attribute to be predicted from the rows: after a forest, its worst guessed pairs come first."""
+    """An attribute to be predicted from the rows: after a forest, its worst guessed pairs come first; and some pairs
+    are measured even where that adds a little more error than it removes."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
         """Check the choice of the largest possible number of pairs."""
@@ -93,7 +94,7 @@ class SelectPairs(TablesProgram):
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
-        decision = look.decide(every=False, pairs=self.pairs)
+        decision = look.decide(every=False, some=self.label is not None, pairs=self.pairs)
         rows, beta = look.bought
         bought = rows, replace(beta, name=beta.name.replace(DEPENDENCE, DISTANCE))
         return Outcome(self.name, selected(look, wanted, decision, epsilon, self.label), decision.why, bought)
@@ -121,7 +122,7 @@ class ChosenWay(TablesProgram):
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
-        decision = look.decide()
+        decision = look.decide(some=self.label is not None)
         if decision.every_pair and not decision.in_groups:
             every = (*look.singles, *measured(look.tables, look.shares, decision.rest * epsilon))
             return Outcome(AllPairs.name, every, decision.why, look.bought)
@@ -185,12 +186,12 @@ class FirstLook:
     seen: Seen | None = None
     """What the look has seen in groups of cells, where attributes have so many that they are merged."""
 
-    def decide(self, *, every: bool = True, pairs: int | None = None) -> Decision:
+    def decide(self, *, every: bool = True, some: bool = False, pairs: int | None = None) -> Decision:
         """The decision that follows from the look; see :func:`adyton.marginals.deciding.decide`."""
         if self.seen is None:
-            return decide(self.evidence, self.spent.rest, every=every, pairs=pairs)
+            return decide(self.evidence, self.spent.rest, every=every, some=some, pairs=pairs)
         fine = self.evidence.expected("all pairs") if self.evidence.signal >= ENOUGH else None
-        return self.seen.decide(self.spent.rest, every=every, pairs=pairs, cell_by_cell=fine)
+        return self.seen.decide(self.spent.rest, every=every, some=some, pairs=pairs, cell_by_cell=fine)
 
     @classmethod
     def at(cls, source: TableSource, wanted: TableSet, epsilon: Fraction) -> FirstLook:

@@ -1,7 +1,8 @@
 """How tables are measured where attributes have many cells: how many pairs, and in how many groups of cells.
 
 The decision weighs every pair equally at two resolutions: in :data:`~adyton.marginals.resolution.FEW` groups along each
-attribute, where people see how attributes depend on each other, and at the declared cells. What is expected of each way
+attribute, where people see how attributes depend on each other, and at the declared cells; a tenth less at one of them
+is worth a tenth more at the other. What is expected of each way
 follows from the 1-way tables, from β, the mean over all pairs of ‖M − M̂‖₁ in groups, where M̂ assumes independence, and
 from the noise that each way would have. The constants were fitted to runs on public tables.
 """
@@ -35,6 +36,10 @@ class Law:
     """The error of a denoised pair in few groups, relative to its noise there."""
     finer: float = 0.336
     """What the noise of the groups adds to the error at the declared cells."""
+    inside: float = 0.3
+    """The part of the dependence that is inside of groups, at the declared cells, if all cells were in one group."""
+    apart: float = 0.15
+    """The same in few groups, which are not quite those that were measured."""
     rounding: float = 0.832
     """The part of the sampling variation of single cells that is in every estimate."""
     bend: float = 2.271
@@ -86,6 +91,8 @@ class Noise:
     """From the noise of measured pairs in their own groups."""
     pair: float
     """The same in few groups."""
+    merged: float
+    """How much the cells of measured pairs are merged: 0 where they are measured one by one, 1 in one group."""
     single: float
     """From the noise of the 1-way tables in few groups."""
     cell: float
@@ -109,11 +116,17 @@ class Seen:
     """The ε that is left."""
 
     def decide(
-        self, rest: Fraction, *, every: bool = True, pairs: int | None = None, cell_by_cell: float | None = None
+        self,
+        rest: Fraction,
+        *,
+        every: bool = True,
+        some: bool = False,
+        pairs: int | None = None,
+        cell_by_cell: float | None = None,
     ) -> Decision:
         """The way with the least expected error. *rest* is the part of the budget that is left; if *every* is false, or
-        the number of *pairs* is given, pairs are chosen. *cell_by_cell* is the expected error of all pairs if all of
-        their cells are measured, where that is possible."""
+        the number of *pairs* is given, pairs are chosen, and with *some*, at least one where that is possible at all.
+        *cell_by_cell* is the expected error of all pairs if all of their cells are measured, where that is possible."""
         most = len(self.pairs)
         ways = [way for way in WAYS if (every if way[0] is None else not every or self.number(way[0]) < most)]
         first, second = self._places
@@ -122,13 +135,15 @@ class Seen:
             ways = ways[-1:]
         elif signal < ENOUGH:
             ways = [way for way in ways if way[0] is not None]
+        if some and signal >= SOME:
+            ways = [way for way in ways if way[0] != 0]
         if pairs is not None:
             nearest = min({way[0] for way in ways if way[0]}, key=lambda each: abs(each * len(self.sides) - pairs))
             ways = [way for way in ways if way[0] == nearest]
         expected = {way: self.expected(self.noise(*way, pairs)) for way in ways}
-        best, *others = sorted(ways, key=lambda way: sum(expected[way]))
+        best, *others = sorted(ways, key=lambda way: math.prod(expected[way]))
         few, fine = expected[best]
-        if every and pairs is None and cell_by_cell is not None and GAIN * (1 + IN_FEW) * cell_by_cell < few + fine:
+        if every and pairs is None and cell_by_cell is not None and (GAIN * cell_by_cell) ** 2 * IN_FEW < few * fine:
             why = f"all pairs, cell by cell: an expected error of {cell_by_cell:.2g}, {_in_words(best[0], None)} in "
             why += f"groups of {fine:.2g}, with a dependence of {float(self.weights @ GRID):.2g} (total variations)"
             return Decision(True, Fraction(0), len(self.pairs), rest, why)
@@ -172,7 +187,7 @@ class Seen:
         more = self.rest * (float(top_up) if number else 1.0)
         shares = np.array([float(share) for share in single_shares(self.sides).values()])
         precisions = 1 / np.array(list(self.variances.values())) + (shares * more) ** 2 / 2
-        left, groups, pair, choice = self.rest - more, 0.0, 0.0, 0.0
+        left, groups, pair, lost, choice = self.rest - more, 0.0, 0.0, 0.0, 0.0
         if number:
             scale = number / (left if every else float(1 - CHOOSING) * left)
             first, second = self._places
@@ -180,7 +195,8 @@ class Seen:
             borne = bearable(total, scale)
             step = np.maximum((cells <= borne).sum(axis=0) - 1, 0)
             step[cells[-1] <= SPARED * borne] = len(cells) - 1
-            few, cells = cells[1], np.take_along_axis(cells, step[None], 0)[0]
+            few, finest, cells = cells[1], cells[-1], np.take_along_axis(cells, step[None], 0)[0]
+            lost = float(np.mean(1 - np.log(cells) / np.log(finest)))
             groups = float(np.minimum(cells * scale / total, 1.0).mean()) / 2
             wide = few * scale * np.sqrt(np.maximum(1.0, cells / few))
             pair = float(np.minimum(wide / total, 1.0).mean()) / 2
@@ -194,6 +210,7 @@ class Seen:
             per_attribute=number / len(self.sides),
             groups=groups,
             pair=pair,
+            merged=lost,
             single=self._of_pairs(self._in_few_groups(1 / precisions)),
             cell=self._of_pairs(self._in_cells(1 / precisions)),
             choice=choice,
@@ -246,12 +263,14 @@ class Seen:
         left = np.hypot(own * (1 - law.explained * min(1.0, noise.per_attribute)), single)
         whole = np.hypot(own, single)
         measured = level * whole / (level**law.bend + whole**law.bend) ** (1 / law.bend)
+        measured = np.hypot(measured, law.apart * noise.merged * own)
         deviations = own.std(axis=1)
         certain = deviations / np.hypot(deviations, law.choice * noise.choice + 1e-9)
         first = np.clip(noise.measured * points.size - np.arange(points.size), 0.0, 1.0)
         chosen = certain[:, None] * first + (1 - certain[:, None]) * noise.measured
         beside = math.hypot(law.cell * noise.cell, law.rounding * fine)
-        finer = np.hypot(np.hypot(measured, law.finer * noise.groups), beside), np.hypot(left, beside)
+        cells = np.hypot(np.hypot(measured, law.finer * noise.groups), law.inside * noise.merged * own)
+        finer = np.hypot(cells, beside), np.hypot(left, beside)
         return (
             float(weights @ (chosen * measured + (1 - chosen) * left).mean(axis=1)),
             float(weights @ (chosen * finer[0] + (1 - chosen) * finer[1]).mean(axis=1)),
