@@ -16,7 +16,7 @@ from adyton_lab.corpus.fine_tables import at, fine_table
 from adyton_lab.corpus.labelled_tables import LabelledTable, split
 
 TABLES = ("adult", "bike, working day", "churn", "couples", "crashes", "diamonds, cut", "nursery", "wages")
-TABLES += ("hotels", "stroke")
+TABLES += ("insurance", "light chains", "stroke")
 MOST = 64
 
 
