@@ -1,8 +1,7 @@
 """How tables are measured where attributes have many cells: how many pairs, and in how many groups of cells.
 
 The decision weighs every pair equally at two resolutions: in :data:`~adyton.marginals.resolution.FEW` groups along each
-attribute, where people see how attributes depend on each other, and at the declared cells; a tenth less at one of them
-is worth a tenth more at the other. What is expected of each way
+attribute, where people see how attributes depend on each other, and at the declared cells. What is expected of each way
 follows from the 1-way tables, from β, the mean over all pairs of ‖M − M̂‖₁ in groups, where M̂ assumes independence, and
 from the noise that each way would have. The constants were fitted to runs on public tables.
 """
@@ -141,9 +140,9 @@ class Seen:
             nearest = min({way[0] for way in ways if way[0]}, key=lambda each: abs(each * len(self.sides) - pairs))
             ways = [way for way in ways if way[0] == nearest]
         expected = {way: self.expected(self.noise(*way, pairs)) for way in ways}
-        best, *others = sorted(ways, key=lambda way: math.prod(expected[way]))
+        best, *others = sorted(ways, key=lambda way: sum(expected[way]))
         few, fine = expected[best]
-        if every and pairs is None and cell_by_cell is not None and (GAIN * cell_by_cell) ** 2 * IN_FEW < few * fine:
+        if every and pairs is None and cell_by_cell is not None and GAIN * (1 + IN_FEW) * cell_by_cell < few + fine:
             why = f"all pairs, cell by cell: an expected error of {cell_by_cell:.2g}, {_in_words(best[0], None)} in "
             why += f"groups of {fine:.2g}, with a dependence of {float(self.weights @ GRID):.2g} (total variations)"
             return Decision(True, Fraction(0), len(self.pairs), rest, why)
