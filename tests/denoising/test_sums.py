@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.sums import with_sums
 from adyton.errors import BadInput
@@ -32,6 +33,19 @@ def test_margins_are_as_good_as_the_better_of_both_and_cells_do_not_suffer():
             off(each.sum(axis=tuple(np.add(axis, 1).ravel())), truth.sum(axis=axis)) for each in (moved, cells, noisy)
         )
         assert own < 1.05 * min(plain, raw)
+
+
+def test_a_rhythm_is_kept_that_no_neighbour_shows():
+    random = np.random.default_rng(6)
+    days = np.arange(364)
+    truth = random.poisson(np.where(days % 7 < 5, 12.0, 4.0))
+    noisy = truth + random.laplace(0, 1 / EPSILON, (60, days.size))
+    cells = change_points(noisy, EPSILON)
+    moved = with_sums(cells, noisy, VARIANCE, truth.shape)
+    own, plain, raw = (each.reshape(-1, 52, 7).sum(axis=1) for each in (moved, cells, noisy))
+    weekdays = truth.reshape(52, 7).sum(axis=0)
+    assert off(own, weekdays) < min(1.15 * off(raw, weekdays), 0.7 * off(plain, weekdays))
+    assert off(moved, truth) < 0.9 * off(cells, truth)
 
 
 def test_right_sums_stay():

@@ -2,8 +2,8 @@
 
 A posterior mean is shrunk towards what cells have in common. That is right for one cell, but what is removed adds up
 over many, whose sum is also known from their noisy counts. So for each family of groups of cells (the places of an
-axis, blocks of the longest axis, all cells) the sums of the noisy counts are compared with those of the denoised cells,
-which are moved towards the former as far as the distances in the family show more than noise.
+axis, blocks of the longest axis, phases of a period, all cells) the sums of the noisy counts are compared with those of
+the denoised cells, which are moved towards the former as far as the distances in the family show more than noise.
 
 This is post-processing of answers that are already private. The families follow from the domain alone.
 """
@@ -28,8 +28,8 @@ LIKELY = np.exp(-0.5 * np.square(np.log(SCALES / 0.12) / 1.2))
 """How likely each of them is, relative to each other."""
 RATIOS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 """Or by how much, as variances relative to those of the noisy sums: equally likely, for groups of equal rank only."""
-RIGHT, TOTAL_RIGHT = 0.2, 0.02
-"""The chance that all sums of a family are right; the total hardly ever is."""
+RIGHT, TOTAL_RIGHT, NO_RHYTHM = 0.2, 0.02, 0.8
+"""The chance that all sums of a family are right: the total hardly is; on several axes, most periods are no rhythm."""
 SHARED, LEAST_NOISE = 1.1, 1e-3
 """How much of a cell's noise is also in the denoised cell, relative to what is unsure; and the least part that is not.
 Found on public data, like the other constants."""
@@ -37,6 +37,8 @@ MOST_REMOVED = 0.95
 """Cells lose rows in proportion to what is unsure in them, up to this part of it; a group that loses more is scaled."""
 PARTS, FEWEST = (2, 4, 8, 16), 4
 """The numbers of blocks into which the longest axis is cut, and the fewest places of a block."""
+PERIODS, ROUNDS = (7, 12, 24, 168), 3
+"""After how many places a rhythm may repeat (days, months and hours do), and the fewest times that it must."""
 _NO_NOISE = 1e-9
 _TOGETHER = 1 << 20
 """How many cells are processed at a time."""
@@ -97,6 +99,8 @@ class _Family:
     """The chance that all sums are right."""
     ranked: bool = False
     """Whether the groups are of equal rank, as the places of an axis are."""
+    phases: bool = False
+    """Whether the groups are the phases of a period: a rhythm multiplies, and puts no rows where none are known of."""
 
     @property
     def groups(self) -> int:
@@ -108,8 +112,12 @@ class _Family:
         for place, axis in enumerate(self.numbers, 1):
             if not axis.any():
                 values = values.sum(axis=place, keepdims=True)
-            elif axis[-1] < axis.size - 1:
-                values = np.add.reduceat(values, np.searchsorted(axis, np.arange(axis[-1] + 1)), axis=place)
+            elif (last := int(axis.max())) < axis.size - 1:
+                order = np.argsort(axis, kind="stable")
+                starts = np.searchsorted(axis[order], np.arange(last + 1))
+                values = np.add.reduceat(
+                    np.take(values, order, axis=place) if self.phases else values, starts, axis=place
+                )
         return values
 
     def spread(self, values: Array) -> Array:
@@ -122,7 +130,7 @@ class _Family:
 
 @lru_cache(maxsize=64)
 def _families(shape: tuple[int, ...]) -> tuple[_Family, ...]:
-    """The families in order: places of axes and of pairs of axes, blocks, places of axes once more, all cells.
+    """The families in order: places of axes and of pairs of axes, blocks, phases, places of axes once more, all cells.
 
     What comes later is estimated best, so the sums over most cells come last.
     """
@@ -140,7 +148,18 @@ def _families(shape: tuple[int, ...]) -> tuple[_Family, ...]:
         for others in ([one, own] if len(shape) > 1 else [one])
         for cut in cuts
     ]
-    return (*margins, *pairs, *blocks, *margins, _Family(tuple(one), right=TOTAL_RIGHT))
+    phases = [
+        _phases(shape, axis, period) for axis, side in enumerate(shape) for period in PERIODS if side >= ROUNDS * period
+    ]
+    return (*margins, *pairs, *blocks, *phases, *margins, _Family(tuple(one), right=TOTAL_RIGHT))
+
+
+def _phases(shape: tuple[int, ...], along: int, period: int) -> _Family:
+    """The phases of a period along an axis: places that are whole periods apart."""
+    axes = [
+        np.arange(side) % period if axis == along else np.zeros(side, dtype=np.int64) for axis, side in enumerate(shape)
+    ]
+    return _Family(tuple(axes), right=NO_RHYTHM if len(shape) > 1 else RIGHT, phases=True)
 
 
 def _unsure(cells: Reals, variance: float) -> Reals:
@@ -170,8 +189,9 @@ def _errors(cells: Reals, measured: Reals, variance: float, family: _Family) -> 
 
 def _divided(cells: Reals, shift: Reals, variance: float, family: _Family) -> Reals:
     """The cells after each group gained or lost so many rows."""
-    gain = _unsure(cells + math.sqrt(variance), variance)  # also where no rows are known of
-    share = np.where(family.spread(shift > 0), gain, _unsure(cells, variance))
+    share = _unsure(cells, variance)
+    if not family.phases:  # gains also go where no rows are known of
+        share = np.where(family.spread(shift > 0), _unsure(cells + math.sqrt(variance), variance), share)
     part = shift / np.maximum(family.sums(share), 1e-300)
     scaled = np.maximum(1 + shift / np.maximum(family.sums(cells), 1e-300), 0.0)
     kept = cells + family.spread(part) * share
