@@ -293,6 +293,8 @@ _ALONE = 2.5
 """The interval of a cell contains that of its measured count alone with this many times the doubt, 87.5% where all are
 at 95%: whatever was smoothed away, the count is inside in so many releases, and in 93.75% if smoothing hides it on one
 side only."""
+_ONE_NOISE = 2.99
+"""More kurtosis than this has the noise of one cell, also of a multiple of it."""
 _EM_STEPS, _MOST_FITTED, _HALVINGS, _TOGETHER = 60, 1 << 12, 36, 1 << 13
 
 
@@ -363,7 +365,7 @@ def around_measured(
     least = np.where(sums, np.maximum(far, _SUMMED * own), far)
     lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, least))
     upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, least))
-    cells = np.broadcast_to(~np.asarray(sums) & (not moments.at_most), answers.shape)
+    cells = (~np.asarray(sums) | (moments.excess > _ONE_NOISE)) & (not moments.at_most)
     if cells.any():
         each = Moments(moments.variances[cells], moments.fourths[cells])
         alone = radius(each, max(0.0, 1 - _ALONE * (1 - rate)))
