@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Places, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.whole import as_shape
 
@@ -102,19 +103,26 @@ class _Family:
     phases: bool = False
     """Whether the groups are the phases of a period: a rhythm multiplies, and puts no rows where none are known of."""
 
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return math.prod(int(axis.max()) + 1 for axis in self.numbers)
+    @cached_property
+    def sizes(self) -> Reals:
+        """The number of cells of each group, with an axis for trials."""
+        return self.sums(np.ones((1, *(axis.size for axis in self.numbers))))
+
+    @cached_property
+    def _steps(self) -> list[tuple[Places, Places]]:
+        """For each axis, its places in the order of their numbers, and where each number begins."""
+        orders = [np.argsort(axis, kind="stable") for axis in self.numbers]
+        return [
+            (order, np.searchsorted(axis[order], np.arange(axis.max() + 1)))
+            for order, axis in zip(orders, self.numbers, strict=True)
+        ]
 
     def sums(self, values: Reals) -> Reals:
         """The sums over the groups; the first axis of *values* are trials."""
-        for place, axis in enumerate(self.numbers, 1):
-            if not axis.any():
+        for place, (order, starts) in enumerate(self._steps, 1):
+            if starts.size == 1:
                 values = values.sum(axis=place, keepdims=True)
-            elif (last := int(axis.max())) < axis.size - 1:
-                order = np.argsort(axis, kind="stable")
-                starts = np.searchsorted(axis[order], np.arange(last + 1))
+            elif starts.size < order.size:
                 values = np.add.reduceat(
                     np.take(values, order, axis=place) if self.phases else values, starts, axis=place
                 )
@@ -169,11 +177,11 @@ def _unsure(cells: Reals, variance: float) -> Reals:
 
 def _errors(cells: Reals, measured: Reals, variance: float, family: _Family) -> Reals:
     """The posterior means of the errors of a family's sums."""
-    sizes = family.sums(np.ones((1, *cells.shape[1:]))) * variance
+    sizes = family.sizes * variance
     room, apart = family.sums(_unsure(cells, variance)), family.sums(measured - cells)
     noise = np.maximum(sizes - SHARED * room, LEAST_NOISE * sizes)
     squares, axes = np.square(apart), tuple(range(1, apart.ndim))
-    ratios = RATIOS if family.ranked and family.groups > 2 else RATIOS[:0]
+    ratios = RATIOS if family.ranked and sizes.size > 2 else RATIOS[:0]
     wrong = [np.square(scale * room) for scale in SCALES] + [ratio * sizes for ratio in ratios]
     prior = np.concatenate([LIKELY / LIKELY.sum(), np.full(len(ratios), 1 / max(1, len(ratios)))])
     prior = np.concatenate([[family.right], (1 - family.right) * prior / prior.sum()])
