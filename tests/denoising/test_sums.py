@@ -36,12 +36,12 @@ def test_margins_are_as_good_as_the_better_of_both_and_cells_do_not_suffer():
 
 
 def test_a_rhythm_is_kept_that_no_neighbour_shows():
-    random, epsilon = np.random.default_rng(6), 0.2
+    random = np.random.default_rng(6)
     days = np.arange(364)
     truth = random.poisson(np.where(days % 7 < 5, 12.0, 4.0))
-    noisy = truth + random.laplace(0, 1 / epsilon, (60, days.size))
-    cells = change_points(noisy, epsilon)
-    moved = with_sums(cells, noisy, 2 / epsilon**2, truth.shape)
+    noisy = truth + random.laplace(0, 1 / EPSILON, (60, days.size))
+    cells = change_points(noisy, EPSILON)
+    moved = with_sums(cells, noisy, VARIANCE, truth.shape)
     own, plain, raw = (each.reshape(-1, 52, 7).sum(axis=1) for each in (moved, cells, noisy))
     weekdays = truth.reshape(52, 7).sum(axis=0)
     assert off(own, weekdays) < min(1.15 * off(raw, weekdays), 0.7 * off(plain, weekdays))

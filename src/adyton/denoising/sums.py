@@ -25,7 +25,7 @@ from adyton.whole import as_shape
 
 SCALES = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
 """By how much sums of denoised cells may be wrong, relative to the sums of what is unsure in them (:func:`_unsure`)."""
-LIKELY = np.exp(-0.5 * np.square(np.log(SCALES / 0.08) / 0.8))
+LIKELY = np.exp(-0.5 * np.square(np.log(SCALES / 0.12) / 1.2))
 """How likely each of them is, relative to each other."""
 RATIOS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 """Or by how much, as variances relative to those of the noisy sums: equally likely, for groups of equal rank only."""
@@ -61,7 +61,7 @@ def with_sums(estimate: npt.ArrayLike, noisy: npt.ArrayLike, variance: float, do
 
     >>> moved = with_sums(np.full(100, 5.0), np.full(100, 7.0), 8.0, (100,))
     >>> float(moved.sum().round())
-    694.0
+    696.0
     """
     shape = as_shape(domain)
     cells, measured = np.asarray(estimate, dtype=np.float64), np.asarray(noisy, dtype=np.float64)
