@@ -8,7 +8,6 @@ import pytest
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes, with_neighbours
 from adyton.denoising.shrinkage import james_stein, monotone_prefix, polya_tree
-from adyton.denoising.sums import with_sums
 from adyton.denoising.top_down import top_down
 from adyton.queries import Hierarchy
 
@@ -25,7 +24,6 @@ IN_ORDER = {
     "james-stein": partial(james_stein, **LEVELS),
     "polya-tree": partial(polya_tree, **LEVELS),
     "monotone-prefix": monotone_prefix,
-    "sums": lambda noisy: with_sums(empirical_bayes(noisy, 1.0), noisy, 2.0, (6, 8)),
 }
 DENOISERS = WITHOUT_ORDER | IN_ORDER
 

@@ -12,7 +12,6 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.noise.simulated import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, RandomRanges, Stack
 from adyton.result.folder import signed
@@ -179,8 +178,7 @@ def test_one_row_of_each_unit_is_warned_about():
 
 @pytest.mark.parametrize("algorithm", ["identity", "denoised-cells"])
 def test_known_totals_can_be_compared(algorithm):
-    session = ad.Session(ROWS, schema=SCHEMA, epsilon=1, noise=SimulatedNoise(2))
-    counted = session.release(ad.Histogram("ward"), "0.5", algorithm=algorithm)
+    counted = ad.Session(ROWS, schema=SCHEMA, epsilon=1).release(ad.Histogram("ward"), "0.5", algorithm=algorithm)
     adjusted = counted.with_known([1000, {"ward": ["a"], "count": [500]}])
     decided, other = adjusted.share("a"), adjusted.share("b")
     assert decided.interval == pytest.approx((0.5, 0.5), abs=1e-6)

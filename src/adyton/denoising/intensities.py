@@ -9,9 +9,7 @@ What the cells of a level look like is learnt from the noisy counts. A cell of l
 an intensity scattered around it (the spreads of ``Intensities``), or it is a spike, whose intensity comes from one
 distribution for all levels. The shares of these three are learnt for each kind of level.
 
-An estimate follows its noisy count where the two contradict each other strongly (``denoised``): one event can differ
-from all that was learnt (Efron and Morris, "Limiting the risk of Bayes and empirical Bayes estimators", 1972). Where
-errors are judged cell by cell, a noisy count is kept if nothing better is known (``settled``, ``cautious``).
+Where errors are judged cell by cell, a noisy count is kept if nothing better is known (``settled``, ``cautious``).
 """
 
 from __future__ import annotations
@@ -100,18 +98,15 @@ def denoised(
     """Noisy counts along the last axis with the noise removed; leading axes are independent trials.
 
     *means* takes the tables, the bins of a trial's counts, the likelihoods of those bins, and one or three tables
-    multiplied by the likelihood; it returns the posterior mean of each of these tables for every cell. Estimates are at
-    most (1 + ln n)/ε from the noisy counts of n cells: noise goes farther in one histogram of e.
+    multiplied by the likelihood; it returns the posterior mean of each of these tables for every cell.
     """
     table = intensities(epsilon)
     values, trials = read(noisy)
-    reach = (1 + math.log(max(1, trials.shape[-1]))) / epsilon
     for trial in trials:
         bins, likelihood, moment = table.seen(trial)
         rows = means(table, bins, likelihood, (moment, *table.sides(trial)) if settle else (moment,))
         estimate = settled(trial, rows[0], rows[1], rows[2], epsilon) if settle else rows[0]
-        near = np.maximum(np.clip(estimate, trial - reach, trial + reach), 0)
-        trial[:] = np.where(trial > table.limit, trial, near)
+        trial[:] = np.where(trial > table.limit, trial, estimate)
     result = trials.reshape(values.shape)
     return cautious(values, result, epsilon) if settle else result
 

@@ -18,11 +18,9 @@ import numpy.typing as npt
 from adyton.arrays import Array, Reals
 from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.sums import with_sums
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
-from adyton.noise.simulated import discrete_laplace_variance
 from adyton.plans.algorithm import MOST_LONG_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ErrorKind, ExpectedError, Plan, Tasks
 from adyton.queries import Haar, Identity, Kronecker, Queries, Total
@@ -256,8 +254,7 @@ class HB(FixedStrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCellsPlan(DenoisingPlan):
-    """Every cell is measured with the whole budget. The noise is removed from each, and the sums of many cells are
-    moved towards those of the noisy counts."""
+    """Every cell is measured with the whole budget."""
 
     def minds(self, workload: Queries) -> object:
         """Whether every query asks about one cell."""
@@ -266,15 +263,6 @@ class DenoisedCellsPlan(DenoisingPlan):
     def strategy(self, workload: Queries) -> Strategy:
         """Every cell."""
         return _on(IdentityPlan, workload.domain)
-
-    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
-        """Denoised cells, with their sums."""
-        cells = self.denoised(answers, workload, epsilon)
-        return with_sums(cells, answers, float(discrete_laplace_variance(1 / epsilon)), workload.domain)
-
-    @abstractmethod
-    def denoised(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
-        """The cells without noise, one by one."""
 
 
 def _single_cells(workload: Queries) -> bool:
@@ -295,7 +283,7 @@ class DenoisedCells(DenoisedCellsPlan):
     name = "denoised-cells"
     serves = Tasks()
 
-    def denoised(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """Empirical Bayes."""
         return empirical_bayes(answers, float(epsilon), settle=_single_cells(workload))
 
@@ -318,7 +306,7 @@ class ChangePoints(DenoisedCellsPlan):
     """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
     durations and counts, which begin at zero. In two dimensions it has no effect."""
 
-    def denoised(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """Posterior means under the chains."""
         ways, single = _ways(workload.domain), _single_cells(workload)
         return change_points(answers, float(epsilon), ways, edge=self.edge and ways is None, settle=single)

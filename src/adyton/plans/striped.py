@@ -23,7 +23,7 @@ from adyton.plans.algorithm import MOST_PLAIN_CELLS, MOST_STRIPES, Within, whole
 from adyton.plans.base import Merging, Plan, Tasks, check_cells
 from adyton.plans.hierarchies import StagedHierarchy
 from adyton.plans.registry import SEVERAL
-from adyton.plans.strategy_plan import HB, ChangePoints, DenoisedCellsPlan, StrategyPlan
+from adyton.plans.strategy_plan import HB, ChangePoints, DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Kronecker, Queries
 from adyton.queries.axes import along_axis, stripe_workload, stripes_of, whole_of
 from adyton.strategies.base import Strategy
@@ -94,7 +94,7 @@ class HBStriped(StripedStrategyPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangePointsStriped(StripedPlan, DenoisedCellsPlan):
+class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
     """Noise on every cell, then a hidden Markov chain along each stripe: runs of similar cells are averaged, jumps and
     spikes are kept. Good for single cells of large tables with one attribute that has many ordered values.
 
@@ -103,16 +103,18 @@ class ChangePointsStriped(StripedPlan, DenoisedCellsPlan):
 
     name = "change-points-striped"
     serves = Tasks(dimensions=SEVERAL, ordered=True)
-    along: ClassVar[DenoisedCellsPlan] = ChangePoints()
+    along = ChangePoints()
 
     def minds(self, workload: Queries) -> object:
         """What the inner plan depends on, and the axis of the stripes."""
         return self.axis_of(workload.domain), self.along.minds(self.line(workload))
 
-    def denoised(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """Each stripe separately, as the inner plan does."""
         axis, line = self.axis_of(workload.domain), self.line(workload)
-        cells = self.along.denoised(stripes_of(answers, workload.domain, axis), line, epsilon)
+        asked = self.along.strategy(line).queries.count
+        shape = tuple(asked if place == axis else side for place, side in enumerate(workload.domain))
+        cells = self.along.cells_from(stripes_of(answers, shape, axis), line, epsilon)
         return whole_of(cells, workload.domain, axis)
 
 

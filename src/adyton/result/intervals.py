@@ -289,12 +289,6 @@ cells, whose factor above does not fall with their size."""
 _SUMMED = 0.6
 """Bounds on sums of cells are at least this part of the radius of the measured answers: what smoothing removes from
 single cells, far below the noise, adds up. Found on made-up data."""
-_ALONE = 2.5
-"""The interval of a cell contains that of its measured count alone with this many times the doubt, 87.5% where all are
-at 95%: whatever was smoothed away, the count is inside in so many releases, and in 93.75% if smoothing hides it on one
-side only."""
-_ONE_NOISE = 2.99
-"""More kurtosis than this has the noise of one cell, also of a multiple of it."""
 _EM_STEPS, _MOST_FITTED, _HALVINGS, _TOGETHER = 60, 1 << 12, 36, 1 << 13
 
 
@@ -350,8 +344,7 @@ def around_measured(
     *sums* says which answers add up cells.
 
     They are at least as far as simulated errors. Where these are as large as the noise, or nothing was smoothed, the
-    bounds are those of the measured answers, and include the estimate. Those of a cell include what its measured count
-    alone leaves likely. Where noise as large as the distance between the
+    bounds are those of the measured answers, and include the estimate. Where noise as large as the distance between the
     two is not expected in any of these answers, they include both.
 
     >>> noise = Moments(np.full(3, 200.0), np.full(3, 3 * 4e4))
@@ -365,12 +358,6 @@ def around_measured(
     least = np.where(sums, np.maximum(far, _SUMMED * own), far)
     lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, least))
     upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, least))
-    cells = (~np.asarray(sums) | (moments.excess > _ONE_NOISE)) & (not moments.at_most)
-    if cells.any():
-        each = Moments(moments.variances[cells], moments.fourths[cells])
-        alone = radius(each, max(0.0, 1 - _ALONE * (1 - rate)))
-        lower[cells] = np.minimum(lower[cells], measured[cells] - alone)
-        upper[cells] = np.maximum(upper[cells], measured[cells] + alone)
     against = np.abs(measured - answers) > _hardly_exceeded(moments, (1 - rate) / answers.size)
     return np.where(against, np.minimum(lower, measured), lower), np.where(against, np.maximum(upper, measured), upper)
 

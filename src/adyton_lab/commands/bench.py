@@ -31,11 +31,6 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
         _DATA,
         "of every kind of release: how often they contain the truth, and expected errors",
     ),
-    "looks": (
-        "looks_counts",
-        _DATA,
-        "counts as people look at them: cells, totals, phases, events and tails, beside sums of noisy cells",
-    ),
     "classifiers": (
         "classifiers",
         _DATA,

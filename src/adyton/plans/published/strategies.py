@@ -134,7 +134,7 @@ class DenoisedNeighbours(DenoisedCellsPlan):
     name = "denoised-neighbours"
     serves = Tasks(ordered=True)
 
-    def denoised(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """Empirical Bayes by neighbourhoods."""
         return with_neighbours(answers, float(epsilon), workload.domain)
 
