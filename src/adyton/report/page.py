@@ -360,7 +360,7 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", 
     single = len(columns) == 1
     lines = lines_of(columns, sheet.labels, shown, beside=single)
     guessed = ["approximate" * (column.kind == "approximate") for column in columns]
-    if sheet.lines == 1 and not single:
+    if sheet.lines == 1 and len(columns) > 1:
         cells = zip(columns, lines[0][1], guessed, strict=True)
         turned = [
             ((statistic_in_words(head.name),), ((text, ""), *([(low, small)] if rate else [])))

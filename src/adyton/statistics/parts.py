@@ -105,13 +105,14 @@ def reported(
     towards that of all groups."""
     known, wanted = {part.kind: part for part in parts}, numbers.task.statistics
     figures = _quantiles(numbers, known, confidence)
-    moments = _moments(numbers, known)
+    moments, names = _moments(numbers, known), ["count", "mean", "variance", "deviation"]
     if moments is None and "tree" in known:
         figures += tree_of(numbers, known["tree"]).moments(confidence)
+    elif moments is None and "rough" in known:  # the program ended early; a line through two points has no variance
+        moments, names = _shared(numbers, known["rough"]), names[:2]
     if moments is not None:
-        names = [name for name in ("count", "mean", "variance", "deviation") if name in wanted]
         ways = {"mean": "shrunk_mean"} if shrink else {}
-        figures += [getattr(moments, ways.get(name, name))(confidence) for name in names]
+        figures += [getattr(moments, ways.get(name, name))(confidence) for name in names if name in wanted]
     if "sums" in known:
         figures.append(_sums(numbers, known["sums"], confidence))
     elif "cells" in known and "sum" in wanted:
